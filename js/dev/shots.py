@@ -1,0 +1,116 @@
+"""Take pictures of the widgets on the development page, light and dark, narrow and wide, and run axe on them.
+
+`python js/dev/shots.py [folder]`; needs playwright and a Chromium (`CHROMIUM`, default /usr/bin/chromium).
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+# Headings and landmarks are the page's, not a widget's.
+NOT_OURS = ["region", "page-has-heading-one", "landmark-one-main", "landmark-unique", "heading-order"]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def serve() -> str:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(ROOT)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/js/dev/index.html"
+
+
+def busy_console(page: Page) -> None:
+    """An edit with its diff open, a problem on a field, a reject reason open, an answer begun."""
+    deploy = page.get_by_test_id("card-2.0")
+    deploy.get_by_test_id("edit").click()
+    deploy.get_by_label("replicas", exact=True).fill("5")
+    deploy.get_by_label("version", exact=True).fill("2.4")
+    deploy.get_by_test_id("submit-card").click()
+    page.get_by_test_id("card-2.1").get_by_test_id("reject").click()
+    review = page.get_by_test_id("card-2.4")
+    review.get_by_test_id("edit").click()
+    review.get_by_test_id("edit-text").fill("Release 2.4.1 is out in every region.")
+    page.wait_for_timeout(400)
+
+
+def open_node(page: Page) -> None:
+    page.get_by_test_id("node-release/call-tool").first.click()
+    page.wait_for_timeout(200)
+
+
+def help_and_confirm(page: Page) -> None:
+    page.get_by_test_id("approve-all").click()
+    page.get_by_label("Keyboard help").click()
+    page.get_by_test_id("together").check()
+    page.get_by_test_id("card-3.0").get_by_test_id("proceed").click()
+    page.wait_for_timeout(500)
+
+
+SHOTS: list[tuple[str, str, int, Any]] = [
+    ("console-wide", "session=waiting", 1200, None),
+    ("console-wide-dark", "session=waiting&dark&lab", 1200, None),
+    ("console-busy", "session=waiting&lab", 1200, busy_console),
+    ("console-busy-dark", "session=waiting&dark&lab", 1200, busy_console),
+    ("console-narrow", "session=waiting&width=320", 360, busy_console),
+    ("console-narrow-dark", "session=waiting&width=320&dark", 360, busy_console),
+    ("console-confirm", "session=waiting&lab", 760, help_and_confirm),
+    ("console-running", "session=running&lab", 1000, open_node),
+    ("console-new", "session=new&lab", 1000, None),
+    ("console-blocked", "session=blocked&dark", 700, None),
+    ("console-failed", "session=failed", 700, None),
+    ("graph", "widget=graph_view&session=waiting&lab", 700, open_node),
+    ("graph-dark", "widget=graph_view&session=waiting&lab&dark", 700, open_node),
+    ("transcript", "widget=transcript&session=waiting", 600, None),
+]
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "shots")
+    only = sys.argv[2:]
+    folder.mkdir(parents=True, exist_ok=True)
+    address = serve()
+    axe = (ROOT / "js/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+    bad = 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=ARGUMENTS)
+        for name, query, width, act in SHOTS:
+            if only and name not in only:
+                continue
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.on("pageerror", lambda error, name=name: print(f"{name}: {error}"))
+            page.goto(f"{address}?{query}")
+            page.wait_for_selector("body[data-ready]")
+            page.wait_for_timeout(150)
+            if act is not None:
+                act(page)
+            page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
+            page.evaluate(axe)
+            rules = {rule: {"enabled": False} for rule in NOT_OURS}
+            found = page.evaluate("rules => axe.run(document.querySelector('#views'), {rules, resultTypes: ['violations']})", rules)
+            for violation in found["violations"]:
+                bad += violation["impact"] in ("serious", "critical")
+                nodes = [node["html"][:160] + " :: " + node["failureSummary"].replace("\n", " ")[:200] for node in violation["nodes"][:4]]
+                print(name, violation["id"], violation["impact"], json.dumps(nodes, indent=1))
+            page.close()
+        browser.close()
+    print(f"{bad} serious violations")
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { Decision, JsonObject, Options, Phase, Problem, Refusal, Reply, RequestBody, SessionState } from "../wire/index";
+import { DraftStore } from "./drafts";
+import type { Kernel } from "./kernel";
+import { Link, type Outgoing } from "./link";
+
+/** A clock that differs from ours by less than this is taken as the same clock. */
+const SAME_CLOCK_MS = 2000;
+
+/**
+ * One view's desk: the session's state as signals, and one method for each thing a person can do. Each view of a model has its own,
+ * so that two views share nothing but the kernel.
+ */
+export class Desk {
+  readonly state: ReadonlySignal<SessionState | null>;
+  readonly options: Options;
+  readonly link: Link;
+  readonly store: DraftStore;
+  /** Problems of refused answers, by interrupt id; one without a card of its own is under "" (W2.7). */
+  readonly problems = signal<Readonly<Record<string, readonly Problem[]>>>({});
+  /** The last refusal, where its problems do not say it all. */
+  readonly refusal = signal<Refusal | null>(null);
+  /** What the live region says. */
+  readonly said = signal("");
+  /** Interrupt ids that are on their way, with their request. */
+  readonly sent: ReadonlySignal<ReadonlyMap<string, Outgoing>>;
+  /** What the person has just asked for beside answers: "run", "cancel", … */
+  readonly asked: ReadonlySignal<ReadonlySet<string>>;
+  /** Add to the browser's clock to get the kernel's, in milliseconds. */
+  readonly clockAhead = signal(0);
+
+  private readonly current = signal<SessionState | null>(null);
+  /** Ids that a submit has taken and the state has not yet dropped. */
+  private readonly taken = signal<ReadonlySet<string>>(new Set());
+  private readonly stops: (() => void)[] = [];
+
+  constructor(private readonly kernel: Kernel) {
+    this.options = kernel.options();
+    this.current.value = kernel.state();
+    this.state = this.current;
+    this.store = new DraftStore((id, draft) => this.link.ask({ kind: "save_draft", id, draft }).reply);
+    this.link = new Link(
+      kernel,
+      (welcome) => this.takeDrafts(welcome.drafts),
+      (message) => message.kind === "drafts" && this.takeDrafts(message.drafts),
+    );
+    this.sent = computed(() => sentIds(this.link.outgoing.value, this.taken.value));
+    this.asked = computed(() => new Set([...this.link.outgoing.value.values()].map((request) => request.body.kind)));
+    this.stops.push(kernel.onState(() => this.changed()));
+    this.link.greet();
+  }
+
+  get connection() {
+    return this.link.connection;
+  }
+
+  get late() {
+    return this.link.late;
+  }
+
+  get drafts(): ReadonlySignal<Readonly<Record<string, JsonObject>>> {
+    return this.store.all;
+  }
+
+  setDraft(id: string, draft: JsonObject | null): void {
+    this.store.set(id, draft);
+  }
+
+  /** Answer some of what is pending in one resume, all or nothing (W2.6). Ids already on their way are left out. */
+  submit(decisions: Decision[]): void {
+    const fresh = decisions.filter((decision) => !this.sent.value.has(decision.id));
+    if (fresh.length === 0) return;
+    const ids = fresh.map((decision) => decision.id);
+    this.clearProblems(ids);
+    this.ask({ kind: "submit", decisions: fresh }, () => {
+      this.taken.value = new Set([...this.taken.value, ...ids]);
+    });
+  }
+
+  run(query: string): Promise<Reply> {
+    return this.ask({ kind: "run", query });
+  }
+
+  cancel(): void {
+    void this.ask({ kind: "cancel" });
+  }
+
+  recover(): void {
+    void this.ask({ kind: "recover" });
+  }
+
+  abandon(): void {
+    void this.ask({ kind: "abandon" });
+  }
+
+  setHold(node: string, phase: Phase, on: boolean): void {
+    void this.ask({ kind: "set_hold", node, phase, on });
+  }
+
+  sendAgain(requestId: string): void {
+    this.link.again(requestId);
+  }
+
+  clearProblems(ids: readonly string[]): void {
+    this.refusal.value = null;
+    const rest = Object.entries(this.problems.value).filter(([id]) => id !== "" && !ids.includes(id));
+    this.problems.value = Object.fromEntries(rest);
+  }
+
+  dispose(): void {
+    this.store.flush();
+    for (const stop of this.stops) stop();
+    this.link.dispose();
+  }
+
+  private async ask(body: RequestBody, done?: () => void): Promise<Reply> {
+    this.refusal.value = null;
+    const reply = await this.link.ask(body).reply;
+    if (reply.kind === "done") {
+      done?.();
+      if (reply.said !== "") this.said.value = reply.said;
+    } else if (reply.kind === "refused") {
+      this.refused(reply);
+    }
+    return reply;
+  }
+
+  private refused(refusal: Refusal): void {
+    const problems: Record<string, Problem[]> = {};
+    for (const problem of refusal.problems) {
+      const id = problem.interrupt_id ?? "";
+      problems[id] = [...(problems[id] ?? []), problem];
+    }
+    this.problems.value = { ...this.problems.value, ...problems };
+    this.refusal.value = refusal;
+    this.said.value = `Not sent: ${refusal.error.what}`;
+  }
+
+  private takeDrafts(drafts: JsonObject): void {
+    this.store.take(drafts);
+  }
+
+  private changed(): void {
+    const state = this.kernel.state();
+    if (state === null) return;
+    this.link.heard();
+    const previous = this.current.value;
+    if (previous !== null && state.thread_id === previous.thread_id && state.revision < previous.revision) return;
+    const ahead = state.updated_at_ms - Date.now();
+    this.clockAhead.value = Math.abs(ahead) > SAME_CLOCK_MS ? ahead : 0;
+    this.current.value = state;
+    const pending = new Set(state.pending.map((card) => card.id));
+    // A taken answer that is pending again although nothing runs came back with a failed resume: it can be given anew.
+    this.taken.value = new Set(state.running ? [...this.taken.value].filter((id) => pending.has(id)) : []);
+    this.problems.value = Object.fromEntries(
+      Object.entries(this.problems.value).filter(
+        ([id, list]) => id === "" || pending.has(id) || list.some((one) => one.code === "answered"),
+      ),
+    );
+    this.store.keepOnly(pending);
+  }
+}
+
+function sentIds(outgoing: ReadonlyMap<string, Outgoing>, taken: ReadonlySet<string>): ReadonlyMap<string, Outgoing> {
+  const sent = new Map<string, Outgoing>();
+  for (const request of outgoing.values()) {
+    if (request.body.kind === "submit") for (const { id } of request.body.decisions) sent.set(id, request);
+  }
+  for (const id of taken) {
+    if (!sent.has(id)) sent.set(id, { id, body: { kind: "submit", decisions: [] }, late: false, stuck: false });
+  }
+  return sent;
+}

@@ -1,0 +1,45 @@
+import type { AnyModel } from "@anywidget/types";
+import type { Options, Request, SessionState } from "../wire/index";
+import { hostOf } from "./host";
+
+/** The kernel as a view sees it: one document that changes, and messages both ways. */
+export interface Kernel {
+  state(): SessionState | null;
+  options(): Options;
+  send(request: Request): void;
+  onState(callback: () => void): () => void;
+  onMessage(callback: (content: unknown) => void): () => void;
+  onRestart(callback: () => void): () => void;
+  /** True only where the host says that a cell runs: silence then means work, not absence. */
+  busy(): boolean;
+  dispose(): void;
+}
+
+type Traits = { state: SessionState; options: Options };
+
+/**
+ * The kernel behind an anywidget model. Requests go as custom messages and never as trait changes: the widget library counts a
+ * trait change made during an awaiting cell as pending for ever and loses all later ones.
+ */
+export function kernelOf(model: AnyModel<Traits>): Kernel {
+  const host = hostOf(model);
+  return {
+    state: () => {
+      const state = model.get("state") as SessionState | Record<string, never> | null | undefined;
+      return state && "thread_id" in state ? (state as SessionState) : null;
+    },
+    options: () => ({ ...{ read_only: false, view: "console" as const }, ...(model.get("options") ?? {}) }),
+    send: (request) => model.send(request),
+    onState: (callback) => {
+      model.on("change:state", callback);
+      return () => model.off("change:state", callback);
+    },
+    onMessage: (callback) => {
+      model.on("msg:custom", callback);
+      return () => model.off("msg:custom", callback);
+    },
+    onRestart: host.onRestart,
+    busy: host.busy,
+    dispose: host.dispose,
+  };
+}

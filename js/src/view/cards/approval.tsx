@@ -1,0 +1,132 @@
+import type { Json } from "../../wire/index";
+import { ValueDiff } from "../diff_view";
+import { Scroll } from "../scroll";
+import { Plain } from "../text";
+import { Value } from "../value";
+import { Act } from "./act";
+import { AnswerEditor } from "./answer_editor";
+import type { BodyProps } from "./card";
+import { usePanel } from "./context";
+import { decide, editedArguments, editSchema, reasonOf } from "./decide";
+import { SendRow } from "./send_row";
+
+/** A call that wants leave: its arguments to read; approve, reject with a reason, or edit (W2.2). */
+export function ApprovalBody({ card, hand, closed }: BodyProps) {
+  const { draft, busy } = hand;
+  const open = draft.decision === "reject" || draft.decision === "edit" ? draft.decision : null;
+  const toggle = (choice: "reject" | "edit") => hand.change({ decision: open === choice ? null : choice });
+  const approved = draft.decision === "approve" && draft.chosen === true;
+  return (
+    <div class="llm4s-body">
+      {card.reason !== null && card.reason !== "" && (
+        <p class="llm4s-reason">
+          <Plain text={card.reason} />
+        </p>
+      )}
+      <Arguments value={card.arguments as Json} />
+      <div class="llm4s-actions">
+        <Act
+          name="approve"
+          of={card.id}
+          testid="approve"
+          look="primary"
+          pressed={approved || undefined}
+          busy={busy}
+          disabled={closed}
+          onAct={() => hand.press("approve")}
+        >
+          Approve
+        </Act>
+        <Act
+          name="reject"
+          of={card.id}
+          testid="reject"
+          look="danger"
+          expanded={open === "reject"}
+          busy={busy}
+          disabled={closed}
+          onAct={() => toggle("reject")}
+        >
+          Reject…
+        </Act>
+        <Act name="edit" of={card.id} testid="edit" expanded={open === "edit"} busy={busy} disabled={closed} onAct={() => toggle("edit")}>
+          Edit…
+        </Act>
+      </div>
+      {open === "reject" && <Reject card={card} hand={hand} closed={closed} />}
+      {open === "edit" && <Edit card={card} hand={hand} closed={closed} />}
+    </div>
+  );
+}
+
+export function Arguments({ value }: { value: Json | undefined }) {
+  const empty = value === null || value === undefined || (typeof value === "object" && Object.keys(value).length === 0);
+  return empty ? (
+    <p class="llm4s-hint">No arguments.</p>
+  ) : (
+    <Scroll class="llm4s-data" label="Arguments">
+      <Value value={value as Json} />
+    </Scroll>
+  );
+}
+
+function Reject({ card, hand, closed }: BodyProps) {
+  const { desk, prefix, tried } = usePanel();
+  const reason = reasonOf(card, hand.draft);
+  const id = `${prefix}reason-${encodeURIComponent(card.id)}`;
+  const own = decide(card, hand.draft, "reject");
+  const faults = [
+    ...(tried.value.has(card.id) && !own.ok ? own.faults.map((fault) => fault.message) : []),
+    ...(desk.problems.value[card.id] ?? []).filter((problem) => problem.path[0] === "reason").map((problem) => problem.message),
+  ];
+  return (
+    <div class="llm4s-editor">
+      <label class="llm4s-field-name" for={id}>
+        Reason, as the model will read it
+      </label>
+      <textarea
+        id={id}
+        class="llm4s-input llm4s-textarea"
+        data-testid="reject-reason"
+        dir="auto"
+        rows={2}
+        readOnly={closed || hand.busy}
+        aria-invalid={faults.length > 0 ? "true" : undefined}
+        aria-describedby={faults.length > 0 ? `${id}-faults` : undefined}
+        value={reason}
+        onInput={(event) => hand.change({ reason: event.currentTarget.value })}
+      />
+      {faults.length > 0 && (
+        <p class="llm4s-fault" id={`${id}-faults`} data-testid="problem">
+          {faults.join(" ")}
+        </p>
+      )}
+      <SendRow card={card} hand={hand} closed={closed} choice="reject" label="Reject" look="danger" />
+    </div>
+  );
+}
+
+function Edit({ card, hand, closed }: BodyProps) {
+  const value = editedArguments(card, hand.draft);
+  const outcome = decide(card, hand.draft, "edit");
+  const after = outcome.ok && outcome.decision.decision === "edit" ? (outcome.decision.arguments as Json) : value;
+  return (
+    <div class="llm4s-editor">
+      <AnswerEditor
+        card={card}
+        hand={hand}
+        closed={closed}
+        choice="edit"
+        field="arguments"
+        schema={editSchema(card)}
+        value={value}
+        label="arguments"
+      />
+      <div class="llm4s-change">
+        <h6 class="llm4s-small-head">What the edit changes</h6>
+        <ValueDiff before={card.arguments as Json} after={after} />
+      </div>
+      <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Run with these arguments" look="primary" />
+    </div>
+  );
+}

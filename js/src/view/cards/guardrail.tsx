@@ -1,0 +1,91 @@
+import { TextDiff } from "../diff_view";
+import { Block, Plain } from "../text";
+import { Act } from "./act";
+import type { BodyProps } from "./card";
+import { usePanel } from "./context";
+import { editedText } from "./decide";
+import { SendRow } from "./send_row";
+
+/** A text that a guardrail refuses: let it through, replace it, or block the turn (W2.4). */
+export function GuardrailBody({ card, hand, closed }: BodyProps) {
+  const { prefix } = usePanel();
+  const refusal = card.guardrail;
+  if (refusal === null) return null;
+  const { draft, busy } = hand;
+  const editing = draft.decision === "edit";
+  const text = editedText(card, draft);
+  const chosen = (choice: "allow" | "block") => (draft.chosen === true && draft.decision === choice) || undefined;
+  const id = `${prefix}text-${encodeURIComponent(card.id)}`;
+  return (
+    <div class="llm4s-body">
+      <p class="llm4s-reason">
+        {`Guardrail `}
+        <strong>
+          <Plain text={refusal.guardrail} />
+        </strong>
+        {` refuses ${refusal.phase === "input" ? "what was asked (input)" : "the answer (output)"}: `}
+        <Plain text={refusal.reason} />
+      </p>
+      <Block text={refusal.text} label="Refused text" kind="llm4s-refused" />
+      <div class="llm4s-actions">
+        <Act
+          name="allow"
+          of={card.id}
+          testid="allow"
+          look="primary"
+          pressed={chosen("allow")}
+          busy={busy}
+          disabled={closed}
+          onAct={() => hand.press("allow")}
+        >
+          Allow
+        </Act>
+        <Act
+          name="edit"
+          of={card.id}
+          testid="edit"
+          expanded={editing}
+          busy={busy}
+          disabled={closed}
+          onAct={() => hand.change({ decision: editing ? null : "edit" })}
+        >
+          Edit…
+        </Act>
+        <Act
+          name="block"
+          of={card.id}
+          testid="block"
+          look="danger"
+          pressed={chosen("block")}
+          busy={busy}
+          disabled={closed}
+          onAct={() => hand.press("block")}
+        >
+          Block
+        </Act>
+      </div>
+      {editing && (
+        <div class="llm4s-editor">
+          <label class="llm4s-field-name" for={id}>
+            Text to use in its place
+          </label>
+          <textarea
+            id={id}
+            class="llm4s-input llm4s-textarea"
+            data-testid="edit-text"
+            dir="auto"
+            rows={Math.min(12, Math.max(3, text.split("\n").length + 1))}
+            readOnly={closed || busy}
+            value={text}
+            onInput={(event) => hand.change({ decision: "edit", value: event.currentTarget.value })}
+          />
+          <div class="llm4s-change">
+            <h6 class="llm4s-small-head">What the edit changes</h6>
+            <TextDiff before={refusal.text} after={text} />
+          </div>
+          <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Use this text" look="primary" />
+        </div>
+      )}
+    </div>
+  );
+}

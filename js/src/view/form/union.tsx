@@ -1,0 +1,89 @@
+import { useRef, useState } from "preact/hooks";
+import type { Maybe, Path } from "../json";
+import { Control } from "./field";
+import { blank, branchOf } from "./fit";
+import { branchName, type Plan, type Schema } from "./schema";
+import { fieldId, useForm } from "./scope";
+
+interface UnionControlProps {
+  path: Path;
+  schema: Schema;
+  plan: Extract<Plan, { kind: "union" }>;
+  describedBy: string | undefined;
+  labelledBy: string;
+  label: string;
+  required: boolean;
+}
+
+const NOTHING = -2;
+
+/** One of several kinds of value: which one, and its control. "Nothing" is an answer of its own, told apart from not answering (F05). */
+export function UnionControl(props: UnionControlProps) {
+  return props.plan.branches.length === 1 ? <Nullable {...props} /> : <Kinds {...props} />;
+}
+
+function Nullable({ plan, ...props }: UnionControlProps) {
+  const form = useForm();
+  const value = form.valueAt(props.path);
+  const before = useRef<Maybe>(undefined);
+  const branch = plan.branches[0] ?? {};
+  if (value !== null && value !== undefined) before.current = value;
+  const toggle = (nothing: boolean) => {
+    form.edit(props.path, nothing ? null : before.current);
+    form.touch(props.path);
+  };
+  return (
+    <div class="llm4s-nullable">
+      {value !== null && <Control {...props} schema={inherit(branch, props.schema)} />}
+      <label class="llm4s-choice llm4s-null">
+        <input
+          type="checkbox"
+          id={value === null ? fieldId(form, props.path) : undefined}
+          aria-label={`${props.label}: nothing (null)`}
+          checked={value === null}
+          disabled={form.disabled}
+          onChange={(event) => toggle(event.currentTarget.checked)}
+        />
+        <span>nothing (null)</span>
+      </label>
+    </div>
+  );
+}
+
+/** A branch shows the default that stands beside the union. */
+function inherit(branch: Schema, union: Schema): Schema {
+  return "default" in union && union.default !== null ? { ...branch, default: union.default } : branch;
+}
+
+function Kinds({ plan, ...props }: UnionControlProps) {
+  const form = useForm();
+  const value = form.valueAt(props.path);
+  const [picked, setPicked] = useState<number | null>(null);
+  const found = value === null && plan.nullable ? NOTHING : branchOf(form.root, plan.branches, value);
+  const at = picked !== null && picked !== NOTHING && found !== NOTHING ? picked : found;
+  const branch = plan.branches[at];
+  const names = plan.branches.map((one, index) => ({ name: branchName(form.root, one), index }));
+  if (plan.nullable) names.push({ name: "nothing (null)", index: NOTHING });
+  const pick = (index: number) => {
+    setPicked(index);
+    const next = plan.branches[index];
+    if (next === undefined) form.edit(props.path, null);
+    else if (typeof props.path.at(-1) === "number") form.start(props.path, next);
+    else form.edit(props.path, blank(form.root, next));
+  };
+  const id = fieldId(form, props.path, "-kind");
+  return (
+    <div class="llm4s-union">
+      <div class="llm4s-choices" role="radiogroup" aria-label={`Kind of ${props.label}`}>
+        {names.map(({ name, index }) => (
+          <label key={index} class="llm4s-choice">
+            <input type="radio" name={id} checked={index === at} disabled={form.disabled} onChange={() => pick(index)} />
+            <span>{name}</span>
+          </label>
+        ))}
+      </div>
+      {branch !== undefined && <Control key={at} {...props} schema={branch} required />}
+      {at === -1 && value !== undefined && <Control {...props} schema={{}} />}
+    </div>
+  );
+}

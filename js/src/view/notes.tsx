@@ -1,0 +1,91 @@
+import type { Desk } from "./desk";
+import { Plain } from "./text";
+
+/** Whether the kernel is there: silent while it is. */
+export function ConnectionLine({ desk }: { desk: Desk }) {
+  const connection = desk.connection.value;
+  const text = connectionText(connection, desk.late.value);
+  return (
+    <p
+      class={`llm4s-connection llm4s-is-${connection}`}
+      data-testid="connection"
+      data-connection={connection}
+      role="status"
+      hidden={text === ""}
+    >
+      {text}
+    </p>
+  );
+}
+
+function connectionText(connection: string, late: "sent" | "quiet" | null): string {
+  if (connection === "lost") {
+    return "Not connected: the kernel does not answer. Run the cell again to go on from what is stored; what you typed stays here to copy.";
+  }
+  if (late === "sent")
+    return "Sent – kernel busy or not connected. It is carried out once, as soon as the kernel is free; what you typed is kept.";
+  if (connection === "busy") return "The kernel is busy: what you send is carried out when it is free.";
+  return late === "quiet" ? "Kernel busy or not connected. What you type is kept in this page." : "";
+}
+
+/** What the session wants said, and the last error with what happened, where, and what to do next. */
+export function Notes({ desk }: { desk: Desk }) {
+  const state = desk.state.value;
+  const refusal = desk.refusal.value;
+  return (
+    <>
+      {state !== null && state.notice !== null && (
+        <p class="llm4s-notice" data-testid="notice">
+          <Plain text={state.notice} />
+        </p>
+      )}
+      {refusal !== null && <Trouble {...refusal.error} testid="refusal" head="Not done" />}
+      {state !== null && state.error !== null && <Trouble {...state.error} testid="error" head={state.error.type} />}
+    </>
+  );
+}
+
+function Trouble({
+  what,
+  where,
+  next_step,
+  head,
+  testid,
+}: {
+  what: string;
+  where: string;
+  next_step: string;
+  head: string;
+  testid: string;
+}) {
+  return (
+    <div class="llm4s-error" data-testid={testid} role="group" aria-label={head}>
+      <p class="llm4s-error-what">
+        <strong>
+          <Plain text={head} />
+        </strong>
+        {": "}
+        <Plain text={what} />
+      </p>
+      {where !== "" && (
+        <p>
+          <span class="llm4s-error-word">where</span> <Plain text={where} />
+        </p>
+      )}
+      {next_step !== "" && (
+        <p>
+          <span class="llm4s-error-word">next</span> <Plain text={next_step} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** What just happened, for those who do not see it. */
+export function Live({ desk }: { desk: Desk }) {
+  return (
+    <div class="llm4s-live" role="status" aria-live="polite" data-testid="live">
+      {desk.said.value}
+    </div>
+  );
+}

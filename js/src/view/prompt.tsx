@@ -1,0 +1,106 @@
+import { useState } from "preact/hooks";
+import type { Desk } from "./desk";
+
+/** The next thing to ask, and the buttons that start, stop and take up a turn. */
+export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
+  const [query, setQuery] = useState("");
+  const state = desk.state.value;
+  if (state === null) return null;
+  const closed = desk.options.read_only || desk.connection.value === "lost";
+  const asking = desk.asked.value;
+  const canRun = state.can_run && !closed && !asking.has("run");
+  const canAbandon = state.is_agent && !state.running && (state.status === "suspended" || state.status === "unfinished");
+  const run = async () => {
+    if (!canRun || query.trim() === "") return;
+    const reply = await desk.run(query);
+    if (reply.kind === "done") setQuery("");
+  };
+  const id = `${prefix}prompt`;
+  return (
+    <div class="llm4s-prompt">
+      {(state.can_run || query !== "") && (
+        <>
+          <label class="llm4s-sr" for={id}>
+            What to ask
+          </label>
+          <textarea
+            id={id}
+            class="llm4s-input llm4s-textarea"
+            data-testid="prompt"
+            dir="auto"
+            rows={2}
+            value={query}
+            placeholder="Ask something … (Ctrl+Enter runs it)"
+            readOnly={desk.options.read_only}
+            onInput={(event) => setQuery(event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+              event.preventDefault();
+              event.stopPropagation();
+              void run();
+            }}
+          />
+        </>
+      )}
+      <div class="llm4s-actions">
+        {state.can_run && (
+          <button
+            type="button"
+            class="llm4s-button llm4s-primary"
+            data-testid="run"
+            disabled={!canRun || query.trim() === ""}
+            onClick={() => void run()}
+          >
+            Run
+          </button>
+        )}
+        {state.can_cancel && (
+          <button
+            type="button"
+            class="llm4s-button llm4s-danger"
+            data-testid="cancel"
+            disabled={closed || asking.has("cancel")}
+            onClick={() => desk.cancel()}
+          >
+            {state.run?.cancelling ? "Cancelling …" : "Cancel"}
+          </button>
+        )}
+        {state.can_recover && (
+          <button
+            type="button"
+            class="llm4s-button llm4s-primary"
+            data-testid="recover"
+            disabled={closed || asking.has("recover")}
+            onClick={() => desk.recover()}
+          >
+            Recover
+          </button>
+        )}
+        {canAbandon && <Abandon desk={desk} closed={closed || asking.has("abandon")} />}
+      </div>
+    </div>
+  );
+}
+
+/** Giving up a turn throws its messages away, so it asks once more. */
+function Abandon({ desk, closed }: { desk: Desk; closed: boolean }) {
+  const [sure, setSure] = useState(false);
+  if (!sure) {
+    return (
+      <button type="button" class="llm4s-button llm4s-quiet" data-testid="abandon" disabled={closed} onClick={() => setSure(true)}>
+        Abandon turn…
+      </button>
+    );
+  }
+  return (
+    <span class="llm4s-sure">
+      <span>Give up this turn? Its messages are removed from the thread.</span>
+      <button type="button" class="llm4s-button" onClick={() => setSure(false)}>
+        Keep it
+      </button>
+      <button type="button" class="llm4s-button llm4s-danger" data-testid="abandon-sure" disabled={closed} onClick={() => desk.abandon()}>
+        Abandon
+      </button>
+    </span>
+  );
+}

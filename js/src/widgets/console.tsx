@@ -1,0 +1,4 @@
+import { ConsoleView } from "../view/console";
+import { widget } from "./mount";
+
+export default widget(ConsoleView);

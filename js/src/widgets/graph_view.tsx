@@ -1,0 +1,4 @@
+import { GraphOnlyView } from "../view/console";
+import { widget } from "./mount";
+
+export default widget(GraphOnlyView);

@@ -1,0 +1,98 @@
+import { describe, expect, it, vi } from "vitest";
+import { readSession } from "../../support/fixture";
+import { click, press, show, tick, type } from "../../support/show";
+
+describe("the keyboard (W5.6)", () => {
+  it("j and k go to the next and the previous card", async () => {
+    const { page } = await show();
+    const panel = page.getByTestId("panel");
+    panel.focus();
+    await press(panel, "j");
+    expect(document.activeElement).toBe(page.getByTestId("card-2.0"));
+    await press(page.getByTestId("card-2.0"), "j");
+    expect(document.activeElement).toBe(page.getByTestId("card-2.1"));
+    await press(page.getByTestId("card-2.1"), "k");
+    await press(page.getByTestId("card-2.0"), "k");
+    expect(document.activeElement).toBe(page.getByTestId("card-2.0"));
+  });
+
+  it("a, r, e and p choose or open, and Ctrl+Enter sends", async () => {
+    const { fake, page, card } = await show();
+    await press(page.getByTestId("card-2.0"), "a");
+    await press(page.getByTestId("card-2.1"), "r");
+    expect(card("2.1").getByTestId("reject-reason")).toBeTruthy();
+    await press(page.getByTestId("card-2.4"), "e");
+    expect(card("2.4").getByTestId("edit-text")).toBeTruthy();
+    await press(page.getByTestId("card-3.0"), "p");
+    expect(fake.sent("submit")).toEqual([]);
+    await press(page.getByTestId("card-3.0"), "Enter", { ctrlKey: true });
+    expect(fake.sent("submit").map((body) => body.decisions)).toEqual([
+      [
+        { decision: "approve", id: "2.0" },
+        { decision: "proceed", id: "3.0" },
+      ],
+    ]);
+  });
+
+  it("Ctrl+Enter in a field sends the card it is in, where nothing is chosen", async () => {
+    const { fake, card } = await show();
+    await click(card("2.1").getByTestId("reject"));
+    await type(card("2.1").getByTestId("reject-reason"), "no");
+    await press(card("2.1").getByTestId("reject-reason"), "Enter", { ctrlKey: true });
+    expect(fake.sent("submit")[0]?.decisions).toEqual([{ decision: "reject", id: "2.1", reason: "no" }]);
+  });
+
+  it.each(["a", "r", "e", "p", "j", "k", "?"])("%s typed into a field is a letter", async (key) => {
+    const { fake, page, card } = await show();
+    await click(card("2.1").getByTestId("reject"));
+    const before = page.getByTestId("panel").textContent;
+    await press(card("2.1").getByTestId("reject-reason"), key);
+    await press(card("2.2").getByLabelText("start"), key);
+    expect(page.getByTestId("panel").textContent).toBe(before);
+    expect(fake.sent("submit")).toEqual([]);
+  });
+
+  it("a key held down, or pressed while cards move, means nothing", async () => {
+    vi.useFakeTimers();
+    const { fake, page } = await show();
+    await press(page.getByTestId("card-2.0"), "a", { repeat: true });
+    await fake.push({ pending: readSession().pending.slice(1) });
+    await press(page.getByTestId("card-2.1"), "a");
+    await tick(400);
+    await press(page.getByTestId("panel"), "Enter", { ctrlKey: true });
+    expect(fake.sent("submit")).toEqual([]);
+  });
+
+  it.each([{ shiftKey: true }, { altKey: true }, { repeat: true }])("Enter with %j on a button is no click", async (how) => {
+    const { card } = await show();
+    const event = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true, ...how });
+    card("2.0").getByTestId("approve").dispatchEvent(event);
+    expect(event.defaultPrevented).toBe(true);
+    const plain = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
+    card("2.0").getByTestId("approve").dispatchEvent(plain);
+    expect(plain.defaultPrevented).toBe(false);
+  });
+
+  it("? shows the keys", async () => {
+    const { page } = await show();
+    await press(page.getByTestId("panel"), "?");
+    expect(page.getByLabelText("Keys of this panel").textContent).toContain("Ctrl+Enter");
+    await press(page.getByTestId("panel"), "?");
+    expect(page.queryByLabelText("Keys of this panel")).toBeNull();
+  });
+
+  it("F30: the focused element itself carries the mark that keeps the notebook's shortcuts out, and no key leaves the view", async () => {
+    const heard: string[] = [];
+    const listen = (event: KeyboardEvent) => heard.push(event.key);
+    document.addEventListener("keydown", listen);
+    const { page, card } = await show();
+    for (const element of [card("2.0").getByTestId("approve"), card("2.2").getByLabelText("start"), page.getByTestId("card-3.0")]) {
+      element.focus();
+      expect(element.getAttribute("data-lm-suppress-shortcuts")).toBe("true");
+      await press(element, "d");
+      await press(element, "Enter", { shiftKey: true });
+    }
+    document.removeEventListener("keydown", listen);
+    expect(heard).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+"""The front door: every public name and the room it comes from. The package loads each when it is first used (D19)."""
+
+from .agent import Agent as Agent
+from .agent import AgentMiddleware as AgentMiddleware
+from .agent import AgentNode as AgentNode
+from .agent import AgentResult as AgentResult
+from .agent import AgentStatus as AgentStatus
+from .agent import Answer as Answer
+from .agent import ApprovalMiddleware as ApprovalMiddleware
+from .agent import Ask as Ask
+from .agent import AskingMiddleware as AskingMiddleware
+from .agent import AskingTool as AskingTool
+from .agent import Blocked as Blocked
+from .agent import Completed as Completed
+from .agent import Fatal as Fatal
+from .agent import GuardrailMiddleware as GuardrailMiddleware
+from .agent import GuardrailPhase as GuardrailPhase
+from .agent import GuardrailReview as GuardrailReview
+from .agent import GuardrailReviewMiddleware as GuardrailReviewMiddleware
+from .agent import GuardrailVerdict as GuardrailVerdict
+from .agent import Handoff as Handoff
+from .agent import InterruptKind as InterruptKind
+from .agent import NeedsApproval as NeedsApproval
+from .agent import PendingReview as PendingReview
+from .agent import StepLimitReached as StepLimitReached
+from .agent import Success as Success
+from .agent import Suspended as Suspended
+from .agent import ToolCallRequest as ToolCallRequest
+from .agent import ToolContext as ToolContext
+from .agent import ToolError as ToolError
+from .agent import Unfinished as Unfinished
+from .agent import tool as tool
+from .checkpoint import InMemoryCheckpointer as InMemoryCheckpointer
+from .checkpoint import SqliteCheckpointer as SqliteCheckpointer
+from .errors import Llm4sError as Llm4sError
+from .graph import BreakpointPhase as BreakpointPhase
+from .graph import Durability as Durability
+from .graph import RunBudgets as RunBudgets
+from .graph import RunConfig as RunConfig
+from .graph import RunContext as RunContext
+from .models import ModelRequest as ModelRequest
+from .models import ScriptedClient as ScriptedClient
+from .models import ToolCall as ToolCall
+from .models import ToolSpec as ToolSpec
+from .models import calls as calls
+from .review import GraphThread as GraphThread
+from .review import Session as Session
+from .review import review as review
+from .widgets import Console as Console
+from .widgets import GraphView as GraphView
+from .widgets import ReviewPanel as ReviewPanel
+from .widgets import Transcript as Transcript
+
+__version__: str

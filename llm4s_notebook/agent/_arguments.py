@@ -1,0 +1,241 @@
+"""What is wrong with a call's arguments, said in the forms of 3.3.6 whoever validated them (D20)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..models import Json, compact, thaw
+from ._codec import Codec, json_path
+
+
+class InvalidArguments(Exception):
+    """Arguments that a tool does not take; `str()` is every fault joined with "; "."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problems))
+
+
+def json_type(value: Json) -> str:
+    """The JSON Schema name of a value's type."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+_EXPECTED = {
+    "string_type": "string",
+    "string_sub_type": "string",
+    "int_type": "integer",
+    "int_from_float": "integer",
+    "float_type": "number",
+    "bool_type": "boolean",
+    "none_required": "null",
+    "list_type": "array",
+    "tuple_type": "array",
+    "set_type": "array",
+    "frozen_set_type": "array",
+    "dict_type": "object",
+    "model_type": "object",
+    "model_attributes_type": "object",
+    "dataclass_type": "object",
+    "mapping_type": "object",
+}
+
+_BOUNDS = {
+    "greater_than_equal": ("ge", "is below minimum"),
+    "less_than_equal": ("le", "is above maximum"),
+    "greater_than": ("gt", "is not above exclusiveMinimum"),
+    "less_than": ("lt", "is not below exclusiveMaximum"),
+    "multiple_of": ("multiple_of", "is not a multiple of"),
+}
+
+_MISSING = {"missing", "missing_argument", "missing_keyword_only_argument"}
+_EXTRA = {"extra_forbidden", "unexpected_keyword_argument"}
+
+
+def _number(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+class _Fault:
+    """One pydantic error: where in the arguments, and its reason in our words."""
+
+    __slots__ = ("expected", "path", "rank", "reason")
+
+    def __init__(self, error: ErrorDetails, arguments: Json) -> None:
+        kind = error["type"]
+        self.path = _real_path(error["loc"], arguments, missing=kind in _MISSING)
+        self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
+        self.expected = _EXPECTED.get(kind)
+        self.reason = _reason(kind, error)
+
+    def __str__(self) -> str:
+        return f"{json_path(self.path)}: {self.reason}"
+
+
+def _reason(kind: str, error: ErrorDetails) -> str:
+    given: Json = error["input"]
+    context: Mapping[str, Any] = error.get("ctx", {})
+    if kind in _MISSING:
+        return "required property missing"
+    if kind in _EXTRA:
+        return "property not allowed"
+    if kind in _EXPECTED:
+        return f"expected {_EXPECTED[kind]}, got {json_type(given)}"
+    if kind in _BOUNDS:
+        bound, words = _BOUNDS[kind]
+        return f"{_number(given)} {words} {_number(context[bound])}"
+    match kind:
+        case "string_too_short":
+            return f"length {len(given)} is below minLength {context['min_length']}"
+        case "string_too_long":
+            return f"length {len(given)} is above maxLength {context['max_length']}"
+        case "too_short":
+            return f"{context['actual_length']} items is below minItems {context['min_length']}"
+        case "too_long":
+            return f"{context['actual_length'] or len(given)} items is above maxItems {context['max_length']}"
+        case "literal_error" | "enum":
+            return f"{compact(given)} is not one of [{_as_json(context['expected'])}]"
+        case "union_tag_invalid":
+            return f"{context['discriminator']} is {context['tag']!r}, not one of [{context['expected_tags']}]"
+        case "union_tag_not_found":
+            return f"no {context['discriminator']} that tells which form is meant"
+        case _:
+            return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _as_json(expected: str) -> str:
+    """pydantic's "'a', 'b' or 'c'" as a JSON list's inside."""
+    return re.sub(r"'([^']*)'", lambda found: compact(found.group(1)), expected.replace(" or ", ", "))
+
+
+def _real_path(loc: Sequence[str | int], arguments: Json, *, missing: bool) -> tuple[str | int, ...]:
+    """The steps of `loc` that lead through the arguments; pydantic also names union members, which are no steps."""
+    path: list[str | int] = []
+    at: Json = arguments
+    last = len(loc) - 1
+    for index, step in enumerate(loc):
+        if isinstance(at, dict) and isinstance(step, str) and step in at:
+            at = cast(dict[str, Json], at)[step]
+        elif isinstance(at, list) and isinstance(step, int) and 0 <= step < len(cast(list[Json], at)):
+            at = cast(list[Json], at)[step]
+        elif not (missing and index == last):
+            continue
+        path.append(step)
+    return tuple(path)
+
+
+def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
+    """Missing, then extra, then nested, in the order of first appearance, at every level (3.3.6)."""
+    here = [fault for fault in faults if len(fault.path) <= depth]
+    missing = [fault for fault in faults if fault.rank == 0 and len(fault.path) == depth + 1]
+    extra = [fault for fault in faults if fault.rank == 1 and len(fault.path) == depth + 1]
+    nested: dict[str | int, list[_Fault]] = {}
+    for fault in faults:
+        if len(fault.path) > depth and not (fault.rank < 2 and len(fault.path) == depth + 1):
+            nested.setdefault(fault.path[depth], []).append(fault)
+    return here + missing + extra + [fault for group in nested.values() for fault in _ordered(group, depth + 1)]
+
+
+def _allows_null(schema: Mapping[str, Json], path: Sequence[str | int]) -> bool:
+    """Whether the place takes null too, which pydantic leaves unsaid in the faults of an optional value."""
+    root = schema
+    at: Json = schema
+    for step in path:
+        at = _inner(root, at, step)
+        if at is None:
+            return False
+    return any(member.get("type") == "null" for member in _members(root, at))
+
+
+def _inner(root: Mapping[str, Json], schema: Mapping[str, Json], step: str | int) -> Json:
+    for member in _members(root, schema):
+        inner: Json = (
+            member.get("items") if isinstance(step, int) else member.get("properties", {}).get(step, member.get("additionalProperties"))
+        )
+        if isinstance(inner, dict):
+            return cast(dict[str, Json], inner)
+    return None
+
+
+def _members(root: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Mapping[str, Json]]:
+    """The schema itself, or the members of the union it is; references followed."""
+    if isinstance(ref := schema.get("$ref"), str):
+        return _members(root, root.get("$defs", {}).get(ref.rpartition("/")[2], {}))
+    many: list[Mapping[str, Json]] = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return [inner for one in many for inner in _members(root, one)] if many else [schema]
+
+
+def _said(faults: Sequence[_Fault], schema: Mapping[str, Json]) -> list[str]:
+    """One line per place: what several members of a union expected there is joined with " or " (D20)."""
+    by_place: dict[tuple[str | int, ...], list[_Fault]] = {}
+    for fault in _ordered(faults, 0):
+        by_place.setdefault(fault.path, []).append(fault)
+    lines: list[str] = []
+    for path, group in by_place.items():
+        if all(fault.expected for fault in group) and any(other[: len(path)] == path and len(other) > len(path) for other in by_place):
+            continue  # another member of the union fits the value's type; its faults lie deeper
+        expected = list(dict.fromkeys(fault.expected for fault in group if fault.expected))
+        if expected and "null" not in expected and _allows_null(schema, path):
+            expected.append("null")
+        others = list(dict.fromkeys(fault.reason for fault in group if not fault.expected))
+        got = next((fault.reason.rpartition(", got ")[2] for fault in group if fault.expected), "")
+        reasons = others + ([f"expected {' or '.join(expected)}, got {got}"] if expected else [])
+        lines.append(f"{json_path(path)}: {' or '.join(reasons)}")
+    return lines
+
+
+def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
+    """Validate strictly; only a whole-valued float may stand for an integer (3.3.3).
+
+    Raises: InvalidArguments; and whatever else a validator of the user's raises (3.2.1).
+    """
+    adapter: TypeAdapter[Any] = codec.adapter
+    try:
+        return adapter.validate_json(compact(arguments), strict=True)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+    whole = _whole_floats_as_ints(arguments, errors)
+    if whole is not None:
+        try:
+            return adapter.validate_json(compact(whole), strict=True)
+        except ValidationError as error:
+            errors = error.errors(include_url=False)
+    raise InvalidArguments(_said([_Fault(error, arguments) for error in errors], codec.schema()))
+
+
+def _whole_floats_as_ints(arguments: Json, errors: Sequence[ErrorDetails]) -> Json:
+    """A copy with an int for each whole float that an integer was wanted for; None when there is none."""
+    changed = False
+    copy = thaw(arguments)
+    for error in errors:
+        given: Json = error["input"]
+        if error["type"] not in ("int_type", "int_from_float") or not isinstance(given, float) or not given.is_integer():
+            continue
+        path = _real_path(error["loc"], arguments, missing=False)
+        if not path:
+            return int(given)
+        holder = copy
+        for step in path[:-1]:
+            holder = holder[step]
+        holder[path[-1]] = int(given)
+        changed = True
+    return copy if changed else None

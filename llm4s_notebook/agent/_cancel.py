@@ -1,0 +1,78 @@
+"""Cancellation inside a chain of wrappers: what was cancelled is never started again (3.4, 4.2.5)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+from ..graph import RunContext
+
+T = TypeVar("T")
+
+
+class CancelWatch:
+    """Remembers that a step was cancelled, whatever wrappers make of the exception."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._noted = False
+
+    def note(self) -> None:
+        """Call where a CancelledError arrives.
+
+        A wrapper's own timeout also cancels what is inside it, and may try again; it shows as a cancel request on the current
+        task while the run goes on.
+        """
+        if not _requested() or self._context.cancelled:
+            self._noted = True
+
+    @property
+    def over(self) -> bool:
+        """True when the step ends as cancelled."""
+        return self._noted or self._context.cancelled
+
+    def final(self) -> bool:
+        """Call at the step's outermost frame, where no wrapper's timeout is left: is this cancellation the task's own?"""
+        return self.over or _requested()
+
+    def check(self) -> None:
+        """Call before anything is started. Raises: CancelledError once the step is cancelled."""
+        if self.over:
+            raise asyncio.CancelledError
+
+    def check_seen(self) -> None:
+        """Call where something has come out. What finished although a cancellation is on its way is kept: its effects are real.
+
+        Raises: CancelledError when the step met its cancellation, whatever came out in its place.
+        """
+        if self._noted:
+            raise asyncio.CancelledError
+
+
+async def without_leftovers(step: Awaitable[T], context: RunContext) -> T:
+    """Await a step; drop cancel requests that user code left on the task while nobody cancelled the run.
+
+    Before Python 3.13 a TaskGroup whose child failed leaves one behind, and the run would be taken for cancelled.
+    """
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    try:
+        made = await step
+    except asyncio.CancelledError:
+        raise
+    except BaseException:
+        _drop(task, before, context)
+        raise
+    _drop(task, before, context)
+    return made
+
+
+def _drop(task: asyncio.Task[Any] | None, before: int, context: RunContext) -> None:
+    while task is not None and task.cancelling() > before and not context.cancelled:
+        task.uncancel()
+
+
+def _requested() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

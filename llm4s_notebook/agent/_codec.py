@@ -1,0 +1,95 @@
+"""Typed values to JSON and back: strictly, and with every fault named by its path (D4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Generic, TypeVar, cast
+
+from pydantic import PlainValidator, TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import to_jsonable_python
+
+from ..errors import ConfigError, DecodeError, EncodeError
+from ..models import Json, compact, freeze
+
+T = TypeVar("T")
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def json_path(steps: Sequence[str | int]) -> str:
+    """`$.a[0].b` for ("a", 0, "b")."""
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+
+
+class Codec(Generic[T]):
+    """The JSON form of one type, as pydantic's strict JSON mode reads and writes it."""
+
+    def __init__(self, of: Any, *, what: str) -> None:
+        """Raises: ConfigError where pydantic has no schema for the type; `what` names it to people."""
+        self.of = of
+        self.what = what
+        try:
+            self.adapter: TypeAdapter[T] = TypeAdapter(of)
+        except Exception as error:  # pydantic raises several kinds here, all meaning: no schema
+            raise ConfigError(field=what, problems=[f"{of!r} is not a type pydantic can read and write: {error}"]) from error
+        self._schema: Json = None
+
+    def checked_json(self) -> Any:
+        """A type that takes the JSON this codec takes, with the same faults, and keeps it as it was given.
+
+        What a person answered is kept like this: a typed value need not have a way back, such as a secret.
+        """
+
+        def check(value: Json) -> Json:
+            self.adapter.validate_json(compact(value), strict=True)
+            return value
+
+        return Annotated[Any, PlainValidator(check)]
+
+    def schema(self) -> dict[str, Json]:
+        """The JSON Schema of what `decode` takes; made once."""
+        if self._schema is None:
+            try:
+                self._schema = self.adapter.json_schema(mode="validation", schema_generator=_PlainSchema)
+            except Exception as error:  # a type that validates but that JSON Schema cannot describe
+                raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {error}"]) from error
+        return cast(dict[str, Json], self._schema)
+
+    def decode(self, value: Json) -> T:
+        """Raises: DecodeError with one 'path: reason' line per fault."""
+        try:
+            return self.adapter.validate_json(compact(value), strict=True)
+        except ValidationError as error:
+            problems = [f"{json_path(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False, include_context=False)]
+            raise DecodeError(problems=problems, what=self.what) from error
+
+    def encode(self, value: T) -> Json:
+        """The value as JSON that `decode` takes. Raises: EncodeError when it is not of the type, or has no JSON form."""
+        try:
+            made = self.adapter.dump_python(value, mode="json", by_alias=True, round_trip=True, warnings="error")
+            self.adapter.validate_json(compact(made), strict=True)
+            return made
+        except Exception as error:  # validation, serialisation, or whatever a user's serialiser raises
+            raise EncodeError(problems=[_first_line(error)], what=self.what) from error
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(f"{json_path(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False, include_context=False))
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def to_json(value: object) -> Json:
+    """The JSON form of any value: of a model, a dataclass or a plain value. Raises: EncodeError."""
+    try:
+        return freeze(to_jsonable_python(value, by_alias=True))
+    except EncodeError:
+        raise
+    except Exception as error:  # as in encode
+        raise EncodeError(problems=[_first_line(error)], what=f"the {type(value).__name__}") from error

@@ -1,0 +1,29 @@
+"""The collect node: the whole batch of calls has its results, and the model may see them (1.2.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import ConfigError
+from ..graph import Command, RunContext, ThreadState
+from ..models import AssistantMessage
+from ._family import MemberNodes
+from ._messages import MESSAGES, TOOL_RESULTS, AppendMessages
+
+COLLECT_WRITES = (MESSAGES, TOOL_RESULTS)
+
+
+def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Command:
+    """One tool message per call, in call order. Raises: ConfigError when results and calls do not pair up."""
+    message = next((one for one in reversed(state[MESSAGES]) if isinstance(one, AssistantMessage) and one.tool_calls), None)
+    if message is None:
+        raise ConfigError(field="tool loop", problems=["a batch of calls ended, and no message with calls is stored"])
+    results = {one.message.tool_call_id: one.message for one in state[TOOL_RESULTS] if one.message_id == message.id}
+    missing = [call.id for call in message.tool_calls if call.id not in results]
+    stray = [one.message.tool_call_id for one in state[TOOL_RESULTS] if one.message_id != message.id]
+    stray += [id for id in results if all(call.id != id for call in message.tool_calls)]
+    if missing or stray:
+        problems = [f"call '{id}' has no recorded result" for id in missing] + [f"a result for '{id}' belongs to no call" for id in stray]
+        raise ConfigError(field="tool loop", problems=problems)
+    stored = tuple(replace(results[call.id], id=f"{context.task_id}/tool/{call.id}") for call in message.tool_calls)
+    return Command().update(MESSAGES, AppendMessages(stored)).remove(TOOL_RESULTS).goto(nodes.model)

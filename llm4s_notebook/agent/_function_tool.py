@@ -1,0 +1,179 @@
+"""`@tool`: a tool made of a function, its arguments read off the annotated parameters (D20)."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints, overload
+
+from docstring_parser import ParseError
+from docstring_parser import parse as parse_docstring
+from pydantic import ConfigDict, Field
+
+from ..errors import ConfigError
+from ..graph import StateKey
+from ..models import FrozenDict, Json
+from ._arguments import InvalidArguments, decode_arguments
+from ._codec import Codec
+from ._context import ToolContext
+from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._tool import AgentTool, checked_name
+from ._worker import call_hook
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class FunctionTool(AgentTool, Generic[P, R]):
+    """A function as a tool. Calling it calls the function."""
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        read_only: bool = False,
+        destructive: bool = True,
+        idempotent: bool = False,
+        open_world: bool = True,
+        writes: Iterable[StateKey[Any, Any]] | StateKey[Any, Any] = (),
+        check: Callable[..., object] | None = None,
+        namespace: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Raises: ConfigError for a bad name, or naming each parameter that cannot be read from JSON."""
+        self.function = function
+        self.name = checked_name(name if name is not None else function.__name__)
+        self.read_only, self.destructive, self.idempotent, self.open_world = read_only, destructive, idempotent, open_world
+        self.writes = frozenset({writes} if isinstance(writes, StateKey) else writes)
+        self.check = check
+        documented = _documentation(function)
+        self.description = description if description is not None else documented[0]
+        self._context_parameter, fields = _parameters(function, self.name, documented[1], namespace or {})
+        shape = dataclasses.make_dataclass(
+            "Arguments", fields, kw_only=True, namespace={"__pydantic_config__": ConfigDict(extra="forbid", arbitrary_types_allowed=False)}
+        )
+        self._codec = Codec[Any](shape, what=f"tool '{self.name}'")
+        self._names = tuple(field[0] for field in fields)
+        schema = {keyword: value for keyword, value in self._codec.schema().items() if keyword != "title"}
+        self._parameters = FrozenDict(schema)
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+
+    def __repr__(self) -> str:
+        return f"<tool {self.name}>"
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    @property
+    def parameters(self) -> dict[str, Json]:
+        return self._parameters
+
+    def decode(self, arguments: Json) -> Mapping[str, Any]:
+        """The keyword arguments of the function. Raises: InvalidArguments, or what a validator or the check raises."""
+        decoded = decode_arguments(self._codec, arguments)
+        given = {name: getattr(decoded, name) for name in self._names}
+        if self.check is not None:
+            refused = self.check(**given)
+            if isinstance(refused, str):
+                raise InvalidArguments([refused])
+        return given
+
+    async def execute(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
+        given = dict(args)
+        if self._context_parameter is not None:
+            given[self._context_parameter] = context
+        made = await call_hook(self.function, **given)
+        return made if isinstance(made, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(made)
+
+
+def _documentation(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
+    """The tool's and its parameters' descriptions, from the docstring (Google, NumPy, reST or Epydoc style)."""
+    text = inspect.getdoc(function) or ""
+    try:
+        parsed = parse_docstring(text)
+    except ParseError:
+        return text, {}
+    described = "\n".join(part for part in (parsed.short_description, parsed.long_description) if part)
+    return described or text, {param.arg_name: param.description for param in parsed.params if param.description}
+
+
+def _parameters(
+    function: Callable[..., Any], tool_name: str, described: Mapping[str, str], namespace: Mapping[str, Any]
+) -> tuple[str | None, list[tuple[str, Any, Any]]]:
+    """The name of the context parameter, and the others as dataclass fields."""
+    try:
+        hints = get_type_hints(function, localns=dict(namespace), include_extras=True)
+    except Exception as error:  # an annotation in quotes may hold anything
+        raise ConfigError(field=f"tool '{tool_name}'", problems=[f"its annotations cannot be read: {error}"]) from error
+    context_parameter: str | None = None
+    fields: list[tuple[str, Any, Any]] = []
+    problems: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints.get(parameter.name)
+        if hint is ToolContext:
+            context_parameter = parameter.name
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            problems.append(f"parameter '{parameter.name}': a tool's parameters are given by name")
+        elif parameter.name not in hints:
+            problems.append(f"parameter '{parameter.name}' has no annotation to read its type from")
+        else:
+            fields.append((parameter.name, _annotation(hint, described.get(parameter.name)), _default(parameter.default)))
+    if problems:
+        raise ConfigError(field=f"tool '{tool_name}'", problems=problems)
+    return context_parameter, fields
+
+
+def _annotation(hint: Any, description: str | None) -> Any:
+    """The parameter's type with the docstring's description, unless the annotation brings its own: of two the later one counts."""
+    if description is None:
+        return hint
+    bare, *own = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    return Annotated[tuple([bare, Field(description=description), *own])]  # type: ignore[return-value]  # made at run time
+
+
+def _default(value: Any) -> Any:
+    if value is inspect.Parameter.empty:
+        return dataclasses.field()
+    if isinstance(value, list | dict | set):
+        made = cast("list[Any] | dict[Any, Any] | set[Any]", value)
+        return dataclasses.field(default_factory=made.copy)
+    return dataclasses.field(default=value)
+
+
+@overload
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    read_only: bool = False,
+    destructive: bool = True,
+    idempotent: bool = False,
+    open_world: bool = True,
+    writes: Iterable[StateKey[Any, Any]] | StateKey[Any, Any] = (),
+    check: Callable[..., object] | None = None,
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
+    """Make a tool of a function.
+
+    Its arguments are the annotated parameters, checked strictly; a `ToolContext` parameter is handed in and is no argument.
+    The description and those of the parameters come from the docstring. It returns a plain value, which is a success, or
+    one of `Success`, `ToolError`, `NeedsApproval`, `Fatal`. A plain function runs in a worker thread.
+
+    `check` is called with the decoded arguments by name; raise, or return a text, to refuse them (3.2 step 4).
+
+    Raises: ConfigError.
+    """
+    namespace = sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]  # the only way to see a caller's locals: names that annotations in quotes may use, such as a class of the calling function
+    if function is not None:
+        return FunctionTool(function, namespace=namespace)
+
+    def decorate(made: Callable[..., Any]) -> FunctionTool[..., Any]:
+        return FunctionTool(made, namespace=namespace, **settings)
+
+    return decorate

@@ -1,0 +1,165 @@
+"""One model step: the client inside its wrappers, and a question from any of them (4.1, 4.4, D3)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
+from ..graph import RunContext
+from ..models import AssistantMessage, Completion, ModelRequest, StreamingChatClient, conversation_problems, message_problems
+from . import events
+from ._asked import Asked
+from ._boundary import check_asker
+from ._cancel import CancelWatch
+from ._context import HookContext
+from ._decision import GivenAnswer
+from ._family import Member
+from .events import announce
+
+
+class _QuestionRaised(BaseException):
+    """A question on its way out through the wrappers around it. The step has noted it already; nobody can swallow it (D3)."""
+
+
+@dataclass(slots=True)
+class ModelStep:
+    """What one task of a model node does with its wrappers; used once.
+
+    `completions` are those the client returned, each with its attempt number; `asked` is the question that ends the step,
+    and once it is noted nothing is called again.
+    """
+
+    member: Member
+    context: RunContext
+    answers: Sequence[GivenAnswer]
+    checked: int
+    """Messages of the built request that need no check: they were part of an earlier valid one (D17)."""
+    attempts: int = 0
+    completions: list[tuple[int, Completion]] = field(default_factory=list[tuple[int, Completion]])
+    asked: Asked | None = None
+    _misasked: ConfigError | None = None
+    _built: ModelRequest | None = None
+    _watch: CancelWatch = field(init=False)
+    _own: HookContext = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._watch = CancelWatch(self.context)
+        self._own = HookContext(self.context, self.member.id, self.answers)
+
+    async def run(self, request: ModelRequest) -> Completion | None:
+        """The completion to store; None when a wrapper asked.
+
+        Raises: ModelFailed for the client, its message or the request; MiddlewareFailed or a wrapper's own refusal;
+        ConfigError for a question that belongs to nobody here; CancelledError.
+        """
+        self._built = request
+        completion: Completion | None = None
+        try:
+            completion = await self._layer(0, request)
+        except asyncio.CancelledError:
+            if self._watch.final() or self.asked is None:
+                raise
+        except BaseException:
+            self._watch.check_seen()
+            if self._misasked is not None:
+                raise self._misasked from None
+            if self.asked is None:
+                raise
+        self._watch.check_seen()
+        if self.asked is not None or completion is None:
+            return None
+        if problems := message_problems(completion.message):
+            raise self._model_failed(ConfigError(field="model message", problems=problems))
+        return completion
+
+    def _over(self) -> None:
+        """Raises: whatever ended the step, so that no wrapper makes something else of it."""
+        self._watch.check_seen()
+        if self.asked is not None or self._misasked is not None:
+            raise _QuestionRaised
+
+    async def _layer(self, depth: int, request: ModelRequest) -> Completion:
+        if depth == len(self.member.stack.model):
+            return await self._client(request)
+        middleware = self.member.stack.model[depth]
+        passing: list[BaseException] = []
+
+        async def following(request: ModelRequest) -> Completion:
+            if self._watch.over or self.asked is not None:
+                await asyncio.sleep(0)  # a wrapper that tries again for ever must not keep the loop
+            self._watch.check()
+            self._over()
+            try:
+                return await self._layer(depth + 1, request)
+            except BaseException as raised:
+                passing.append(raised)
+                raise
+
+        try:
+            made: object = await middleware.wrap_model_call(request, self._own, following)
+        except asyncio.CancelledError:
+            # After a question a wrapper may meet a cancellation of its own making, such as a second attempt it gave up (D3).
+            if self.asked is None or self.context.cancelled:
+                self._watch.note()
+            raise
+        except Exception as raised:
+            self._over()
+            if isinstance(raised, Llm4sError) or any(raised is one for one in passing):
+                raise
+            raise self._failed(middleware.id, raised) from raised
+        self._over()
+        if isinstance(made, Asked):
+            self._note(made)
+        if not isinstance(made, Completion):
+            raise self._failed(middleware.id, TypeError(f"wrap_model_call returned {type(made).__name__}, not a completion or a question"))
+        return made
+
+    def _note(self, asked: Asked) -> None:
+        """Raises: _QuestionRaised, once the question is noted."""
+        try:
+            check_asker(self.member, asked)
+        except ConfigError as error:
+            self._misasked = error
+        else:
+            self.asked = asked
+        raise _QuestionRaised
+
+    async def _client(self, request: ModelRequest) -> Completion:
+        first = self.checked if request is self._built else 0
+        if problems := conversation_problems(request.messages, first=first):
+            raise self._model_failed(ConfigError(field="conversation", problems=problems))
+        self.attempts += 1
+        attempt = self.attempts
+        announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+        try:
+            made: object = await self._complete(request, attempt)
+        except asyncio.CancelledError:
+            self._watch.note()
+            raise
+        except Exception as cause:
+            raise self._model_failed(cause) from cause
+        if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
+            raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
+        self.completions.append((attempt, made))
+        return made
+
+    async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
+        client = self.member.client
+        if not self.member.stream or not isinstance(client, StreamingChatClient):
+            return await client.complete(request)
+        completion: Completion | None = None
+        async for delta in client.stream(request):
+            if delta.thinking:
+                announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
+            if delta.text:
+                announce(self.context, events.TextDelta(attempt, delta.text))
+            completion = delta.completion or completion
+        return completion
+
+    def _model_failed(self, cause: Exception) -> ModelFailed:
+        return ModelFailed(cause=cause, node_id=self.context.node_id, task_id=self.context.task_id)
+
+    def _failed(self, middleware: str, cause: Exception) -> MiddlewareFailed:
+        return MiddlewareFailed(middleware=middleware, cause=cause, node_id=self.context.node_id, task_id=self.context.task_id)

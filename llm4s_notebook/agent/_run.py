@@ -1,0 +1,105 @@
+"""A turn under way, and how a run's end becomes an agent's result or error (D2, D21)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Generator
+from typing import Any, TypeAlias
+
+from ..errors import GuardrailBlocked, Llm4sError, NodeFailed, RestoreRejected, StateUpdateFailed, ThreadNotFound
+from ..graph import Completed, GraphRuntime, RunHandle, RunStatus, Suspended
+from ..graph.events import EventRecord
+from ._read import Reader, outcome_status
+from ._result import AgentResult
+
+RunOutcome: TypeAlias = "Completed[Any] | Suspended"
+
+
+class AgentRun:
+    """A turn that was admitted and runs on its own: await it for the result, as often as wanted.
+
+    Cancelling the one who waits leaves the turn alone; `cancel` ends it, and `recover` then continues it.
+    """
+
+    def __init__(self, handle: RunHandle, reader: Reader, runtime: GraphRuntime) -> None:
+        self._handle = handle
+        self._reader = reader
+        self._runtime = runtime
+
+    @property
+    def thread_id(self) -> str:
+        return self._handle.thread_id
+
+    @property
+    def run_id(self) -> str:
+        return self._handle.run_id
+
+    @property
+    def status(self) -> RunStatus:
+        """Where the run stands."""
+        return self._handle.status
+
+    @property
+    def running_nodes(self) -> tuple[str, ...]:
+        """Ids of the nodes whose calls are under way."""
+        return self._handle.running_nodes
+
+    def cancel(self) -> None:
+        """Ask the run to stop; returns at once and does nothing once it has ended (R8.3)."""
+        self._handle.cancel()
+
+    def events(self) -> AsyncIterator[EventRecord]:
+        """Everything the run says, from just before its opening event."""
+        return self._handle.events()
+
+    def __await__(self) -> Generator[Any, None, AgentResult]:
+        return self._result(self._handle).__await__()
+
+    async def finished(self) -> AgentResult:
+        """Wait; when the waiter is cancelled, cancel the run, wait until it is out, and let the cancellation pass (D2)."""
+        return await self._result(self._runtime.follow(self._handle))
+
+    async def _result(self, run: Awaitable[RunOutcome]) -> AgentResult:
+        thread_id, run_id = self.thread_id, self.run_id
+        try:
+            ended = await run
+        except GuardrailBlocked:
+            return await self._blocked()
+        except NodeFailed as failed:
+            refused = refusal_in(failed)
+            if refused is failed:
+                raise
+            raise refused from None
+        match ended:
+            case Suspended():
+                return self._reader.suspended(thread_id, run_id, ended.interrupts, ended.state)
+            case Completed():
+                return self._reader.result(thread_id, run_id, outcome_status(ended.output, ended.state), ended.state)
+
+    async def _blocked(self) -> AgentResult:
+        """The thread as the block left it: the newest checkpoint that this run wrote."""
+        newest = await self._runtime.checkpointer.latest(self.thread_id)
+        if newest is not None and newest.checkpoint.run_id == self.run_id:
+            return self._reader.stored(newest.checkpoint)
+        for checkpoint in await self._runtime.history(self.thread_id, limit=50):
+            if checkpoint.run_id == self.run_id:
+                return self._reader.stored(checkpoint)
+        raise ThreadNotFound(thread_id=self.thread_id)  # forgotten, or pruned, since
+
+
+def refusal_in(failed: NodeFailed) -> Llm4sError:
+    """What the caller is to see of a failed step: a hook's own refusal as the very object it raised (D21), else the failure."""
+    if type(failed) is NodeFailed and isinstance(failed.cause, Llm4sError) and not isinstance(failed.cause, StateUpdateFailed):
+        return failed.cause
+    return failed
+
+
+def explained(rejected: RestoreRejected, thread_id: str) -> RestoreRejected:
+    """A thread of another version of the agent, with the ways on (D14)."""
+    return RestoreRejected(
+        graph_id=rejected.graph_id,
+        problems=rejected.problems,
+        next_step=(
+            "give the agent the version the thread was stored with, Agent(version=…), if it may go on with it; "
+            f"or start a new thread with history=(await agent.result({thread_id!r})).messages"
+        ),
+    )

@@ -1,0 +1,114 @@
+"""One tool call inside its wrappers, and who made the outcome (3.5.2)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import Llm4sError, MiddlewareFailed, text_of
+from ..models import ToolCall
+from ._cancel import CancelWatch
+from ._context import ToolContext
+from ._family import Member
+from ._middleware import AgentMiddleware
+from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._tool import AgentTool
+from ._tool_request import ToolCallRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An outcome and the layer that raised it: a middleware, or None for the tool."""
+
+    outcome: ToolOutcome
+    source: AgentMiddleware | None
+
+
+@dataclass(slots=True)
+class ToolChain:
+    """Runs a tool at the centre of its agent's wrappers; used once. `body` is the tool's `execute` or `resume`."""
+
+    member: Member
+    tool: AgentTool
+    call: ToolCall
+    context: ToolContext
+    body: Callable[[], Awaitable[ToolOutcome]]
+    _watch: CancelWatch = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._watch = CancelWatch(self.context.run)
+
+    async def run(self) -> Made:
+        """Raises: MiddlewareFailed, a wrapper's own refusal, or CancelledError - also when a wrapper swallowed it."""
+        try:
+            made = await self._layer(0)
+        finally:
+            self._watch.check_seen()
+        return made
+
+    async def _layer(self, depth: int) -> Made:
+        self._watch.check()
+        if depth == len(self.member.stack.tool):
+            return Made(await self._centre(), None)
+        middleware = self.member.stack.tool[depth]
+        inner: list[Made] = []
+        passing: list[BaseException] = []
+
+        async def following() -> ToolOutcome:
+            try:
+                made = await self._layer(depth + 1)
+            except BaseException as raised:
+                passing.append(raised)
+                raise
+            inner.append(made)
+            return made.outcome
+
+        try:
+            outcome: Any = await middleware.wrap_tool_call(
+                ToolCallRequest(self.call, self.member.specs[self.tool.name]), self.context, following
+            )
+        except asyncio.CancelledError:
+            self._watch.note()
+            raise
+        except Exception as raised:
+            self._watch.check_seen()
+            if isinstance(raised, Llm4sError) or any(raised is one for one in passing):
+                raise
+            raise self._failed(middleware, raised) from raised
+        self._watch.check_seen()
+        for made in inner:
+            if made.outcome is outcome:
+                return made
+        if not isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal):
+            raise self._failed(middleware, TypeError(f"wrap_tool_call returned {type(outcome).__name__}, not an outcome"))
+        return Made(outcome, middleware)
+
+    async def _centre(self) -> ToolOutcome:
+        try:
+            outcome: Any = await self.body()
+        except asyncio.CancelledError:
+            self._watch.note()
+            raise
+        except Exception as cause:
+            return failed(self.tool.name, cause)
+        if isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal):
+            return outcome
+        return Success(outcome)
+
+    def _failed(self, middleware: AgentMiddleware, cause: Exception) -> MiddlewareFailed:
+        run = self.context.run
+        return MiddlewareFailed(middleware=middleware.id, cause=cause, node_id=run.node_id, task_id=run.task_id)
+
+
+def failed(tool: str, cause: BaseException) -> ToolError:
+    """A tool that raised (3.4)."""
+    return ToolError(f"Tool '{tool}' failed: {said(cause)}")
+
+
+def said(error: BaseException) -> str:
+    """An error in one line: its message, or its class when it has none."""
+    if isinstance(error, Llm4sError):
+        return error.what or type(error).__name__
+    return text_of(error) or type(error).__name__

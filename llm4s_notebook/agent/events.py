@@ -1,0 +1,159 @@
+"""What an agent's run tells those who listen (8.1): durable events, committed with the emitting task, and live ones.
+
+A durable event never holds message text. `decode` turns a record of a subscription back into one of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+from ..graph import RunContext
+from ..models import Json, Usage
+
+ExecutedOutcome: TypeAlias = Literal["Succeeded", "Errored", "Denied", "Rejected", "NeedsApproval", "Asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentEvent:
+    """The base of the agent's events."""
+
+    name: ClassVar[str]
+    durable: ClassVar[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCallStarted(AgentEvent):
+    """A client call begins; `attempt` counts from 1 in each task, and a higher one discards the text of the lower."""
+
+    name: ClassVar[str] = "agent.model-call-started"
+    durable: ClassVar[bool] = False
+    agent: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(AgentEvent):
+    """A piece of streamed text."""
+
+    name: ClassVar[str] = "agent.text-delta"
+    durable: ClassVar[bool] = False
+    attempt: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta(AgentEvent):
+    """A piece of streamed reasoning."""
+
+    name: ClassVar[str] = "agent.thinking-delta"
+    durable: ClassVar[bool] = False
+    attempt: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCallCompleted(AgentEvent):
+    """A model step was stored, or a client call was counted before a model wrapper's question (8.6)."""
+
+    name: ClassVar[str] = "agent.model-call-completed"
+    durable: ClassVar[bool] = True
+    agent: str
+    model: str
+    attempts: int
+    tool_calls: int
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallStarted(AgentEvent):
+    """A call's arguments are valid and its wrappers are about to run; told again on each re-run."""
+
+    name: ClassVar[str] = "agent.tool-call-started"
+    durable: ClassVar[bool] = False
+    call_id: str
+    tool: str
+    arguments: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallResult(AgentEvent):
+    """A call's result was recorded."""
+
+    name: ClassVar[str] = "agent.tool-call-result"
+    durable: ClassVar[bool] = False
+    call_id: str
+    content: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolExecuted(AgentEvent):
+    """A call's outcome is known, or it parks. `duration` in seconds, zero where nothing ran."""
+
+    name: ClassVar[str] = "agent.tool-executed"
+    durable: ClassVar[bool] = True
+    agent: str
+    call_id: str
+    tool: str
+    duration: float
+    outcome: ExecutedOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class HandedOff(AgentEvent):
+    """The conversation went over to another agent."""
+
+    name: ClassVar[str] = "agent.handed-off"
+    durable: ClassVar[bool] = True
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class GuardrailBlocked(AgentEvent):
+    """A guardrail, or a reviewer, blocked the turn; the reason is never stored."""
+
+    name: ClassVar[str] = "agent.guardrail-blocked"
+    durable: ClassVar[bool] = True
+    guardrail: str
+    phase: Literal["Input", "Output"]
+
+
+UNKNOWN_TOOL = "<unknown>"
+"""`ToolExecuted.tool` for a name the agent does not have: the name is the model's text and not stored."""
+
+_KINDS: Mapping[str, type[AgentEvent]] = {
+    kind.name: kind
+    for kind in (
+        ModelCallStarted,
+        TextDelta,
+        ThinkingDelta,
+        ModelCallCompleted,
+        ToolCallStarted,
+        ToolCallResult,
+        ToolExecuted,
+        HandedOff,
+        GuardrailBlocked,
+    )
+}
+
+
+@lru_cache(maxsize=16)
+def _adapter(kind: type[AgentEvent]) -> TypeAdapter[AgentEvent]:
+    return TypeAdapter(kind)
+
+
+def announce(context: RunContext, event: AgentEvent) -> None:
+    """Emit a durable event with the task's result, or tell a live one now."""
+    (context.emit if event.durable else context.progress)(event.name, event)
+
+
+def decode(name: str, payload: Any) -> AgentEvent | None:
+    """The agent event of a custom or progress event's name and payload; None for a name that is not the agent's."""
+    kind = _KINDS.get(name)
+    return None if kind is None else _adapter(kind).validate_python(payload)

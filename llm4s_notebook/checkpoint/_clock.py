@@ -1,0 +1,32 @@
+"""The clock a store and a runtime are handed; leases, ages and timestamps are read from it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+class Clock(Protocol):
+    """Tells the time, aware UTC."""
+
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    """The machine's wall clock: leases are compared between processes, so a monotonic clock would not do."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Microseconds since 1970 of an aware time; exact, unlike a float timestamp."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_microseconds(count: int) -> datetime:
+    """The aware UTC time again."""
+    return _EPOCH + timedelta(microseconds=count)

@@ -1,0 +1,244 @@
+"""One thread of the in-memory store: plain data and the changes made to it, no locks and no waiting."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
+from ._event import Custom, EventRecord
+from ._patch import Append, Entries, PatchOp, Set, Unset, apply_patch
+from ._rules import check_commit, check_format
+from ._shape import MISSING, VALUE, Shape, plan
+from ._types import Checkpoint, CheckpointHeader, Claim, Commit, LatestCheckpoint, PendingWrite, RetentionPolicy, ThreadSummary, Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A checkpoint as kept: its change against the one before it. `first_event` is the number its commit's events began with."""
+
+    header: CheckpointHeader
+    patch: tuple[PatchOp, ...]
+    token: int
+    first_event: int
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredEvent:
+    """A numbered event; the payload of a custom one is JSON text, so that nobody's object is shared (R6.2)."""
+
+    record: EventRecord
+    payload: str | None
+
+
+@dataclass(slots=True)
+class MemoryThread:
+    """Everything one thread has. `live` are the latest entries; older ones are replayed from `root`, the entries before the oldest patch.
+
+    A commit costs what it brings, whatever the thread's length.
+    """
+
+    thread_id: str
+    claim: Claim | None = None
+    settled: str | None = None
+    created_at: datetime | None = None
+    root: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
+    live: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
+    _checkpoints: dict[str, _Stored] = field(default_factory=dict[str, _Stored])  # oldest first
+    _latest: _Stored | None = None
+    _writes: list[PendingWrite] = field(default_factory=list[PendingWrite])
+    _events: list[_StoredEvent] = field(default_factory=list[_StoredEvent])
+    _next_event: int = 1
+    _floor: int = 1  # the smallest event number still there, or the next one
+
+    @property
+    def latest_header(self) -> CheckpointHeader | None:
+        return self._latest.header if self._latest else None
+
+    @property
+    def latest_id(self) -> str | None:
+        return self._latest.header.id if self._latest else None
+
+    @property
+    def write_count(self) -> int:
+        return len(self._writes)
+
+    # -- changing ----------------------------------------------------------------------------------------------------
+
+    def commit(self, commit: Commit, token: int) -> tuple[EventRecord, ...]:
+        """Check all of it, then apply all of it. Raises: CheckpointConflict, InvalidCommit."""
+        check_commit(self.thread_id, commit, latest=self.latest_id, settled=self.settled, known=self._checkpoints.__contains__)
+        base = self._entries_at(self.settled) if commit.retract else self.live
+        if commit.checkpoints and not (len(commit.checkpoints) == 1 and _fits(base, commit.checkpoints[0].patch)):
+            try:
+                plan((op for draft in commit.checkpoints for op in draft.patch), lambda section, name: _shape(base, section, name))
+            except InvalidCommit as error:
+                raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
+        records = tuple(draft.numbered(self.thread_id, self._next_event + index) for index, draft in enumerate(commit.events))
+        stored = [self._kept(record) for record in records]
+
+        if commit.retract:
+            self._drop_turn()
+            self.live = base
+        if commit.checkpoints:
+            self._writes.clear()
+        for draft in commit.checkpoints:
+            apply_patch(self.live, draft.patch)
+            self._latest = _Stored(draft.header, draft.patch, token, self._next_event)
+            self._checkpoints[draft.header.id] = self._latest
+            if draft.header.status.settled:
+                self.settled = draft.header.id
+            if self.created_at is None:
+                self.created_at = draft.header.created_at
+        self._writes.extend(commit.writes)
+        self._events.extend(stored)
+        self._next_event += len(records)
+        return records
+
+    def _kept(self, record: EventRecord) -> _StoredEvent:
+        """As stored: all but a custom event's payload is immutable."""
+        event = record.event
+        if not isinstance(event, Custom):
+            return _StoredEvent(record, None)
+        try:
+            payload = json.dumps(event.payload, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InvalidCommit(reason=f"the payload of event '{event.name}' is not JSON: {error}", thread_id=self.thread_id) from error
+        return _StoredEvent(replace(record, event=replace(event, payload=None)), payload)
+
+    def _drop_turn(self) -> None:
+        """Take every checkpoint after the newest settled one out of the history (R6.36)."""
+        for checkpoint_id in reversed(list(self._checkpoints)):
+            if checkpoint_id == self.settled:
+                return
+            del self._checkpoints[checkpoint_id]
+        self.root = {}
+
+    def compact(self, before: int) -> int:
+        """Drop events numbered below `before`; the floor never falls, and never rises above the next number (R6.15)."""
+        floor = max(self._floor, min(before, self._next_event))
+        del self._events[: floor - self._floor]
+        self._floor = floor
+        return floor
+
+    def prune(self, policy: RetentionPolicy, now: datetime) -> None:
+        """Keep the latest checkpoint, the newest settled one (the base of a retraction), and what the policy keeps (R6.37)."""
+        stored = list(self._checkpoints.values())
+        newest = len(stored) - (policy.max_checkpoints if policy.max_checkpoints is not None else len(stored))
+        oldest_time = now - timedelta(seconds=policy.max_age) if policy.max_age is not None else None
+        kept: dict[str, _Stored] = {}
+        root: Entries = {}
+        pending: list[PatchOp] = []
+        for index, one in enumerate(stored):
+            young = oldest_time is None or one.header.created_at >= oldest_time
+            if one is self._latest or one.header.id == self.settled or (index >= newest and young):
+                if not kept:
+                    root = self._copied(self.root)
+                    apply_patch(root, pending)
+                    pending = []
+                kept[one.header.id] = replace(one, patch=(*pending, *one.patch))
+                pending = []
+            else:
+                pending.extend(one.patch)
+        self.root, self._checkpoints = root, kept
+        if self._latest:
+            self._latest = kept[self._latest.header.id]
+        if len(kept) < len(stored):
+            self.compact(next(iter(kept.values())).first_event)
+        if policy.max_events is not None:
+            self.compact(self._next_event - policy.max_events)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def latest(self) -> LatestCheckpoint | None:
+        if self._latest is None:
+            return None
+        check_format(self._latest.header.format)
+        checkpoint = Checkpoint(self._latest.header, self._copied(self.live), self._latest.token)
+        return LatestCheckpoint(checkpoint, tuple(self._writes))
+
+    def history(self, before: str | None, limit: int) -> list[Checkpoint]:
+        ids = list(self._checkpoints)
+        end = len(ids)
+        if before is not None:
+            if before not in self._checkpoints:
+                raise CheckpointNotFound(thread_id=self.thread_id, checkpoint_id=before)
+            end = ids.index(before)
+        return self._replayed(set(ids[max(0, end - limit) : end]))[::-1]
+
+    def checkpoint(self, checkpoint_id: str) -> Checkpoint | None:
+        return self._replayed({checkpoint_id})[0] if checkpoint_id in self._checkpoints else None
+
+    def events_after(self, sequence: int, limit: int) -> list[EventRecord]:
+        if sequence + 1 < self._floor:
+            raise ReplayUnavailable(earliest=self._floor)
+        start = sequence + 1 - self._floor
+        return [_read(stored) for stored in self._events[start : start + limit]]
+
+    def summary(self) -> ThreadSummary | None:
+        """None for a thread that is only claimed."""
+        if self._latest is None or self.created_at is None:
+            return None
+        header = self._latest.header
+        waiting = tuple(
+            Waiting(name, value) for (section, name), value in self.live.items() if section == "parked" and isinstance(value, bytes)
+        )
+        return ThreadSummary(
+            thread_id=self.thread_id,
+            graph_id=header.graph_id,
+            status=header.status,
+            interrupts=tuple(one.id for one in waiting),
+            created_at=self.created_at,
+            updated_at=header.created_at,
+            waiting=waiting,
+        )
+
+    def _replayed(self, wanted: set[str]) -> list[Checkpoint]:
+        """The wanted checkpoints, oldest first, with entries of their own."""
+        entries = self._copied(self.root)
+        found: list[Checkpoint] = []
+        for checkpoint_id, stored in self._checkpoints.items():
+            apply_patch(entries, stored.patch)
+            if checkpoint_id in wanted:
+                check_format(stored.header.format)
+                found.append(Checkpoint(stored.header, self._copied(entries), stored.token))
+                if len(found) == len(wanted):
+                    break
+        return found
+
+    def _entries_at(self, checkpoint_id: str | None) -> Entries:
+        return self._replayed({checkpoint_id})[0].entries if checkpoint_id is not None else {}
+
+    @staticmethod
+    def _copied(entries: Entries) -> Entries:
+        return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
+
+
+def _fits(entries: Entries, patch: tuple[PatchOp, ...]) -> bool:
+    """True if the patch certainly fits, at a glance: what every superstep does. Otherwise it has to be planned to know."""
+    changed: set[tuple[str, str]] = set()
+    for op in patch:
+        match op:
+            case Set() | Unset():
+                changed.add((op.section, op.name))
+            case Append():
+                at = (op.section, op.name)
+                if at in changed or isinstance(entries.get(at), bytes):
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _shape(entries: Entries, section: str, name: str) -> Shape:
+    entry = entries.get((section, name))
+    if entry is None:
+        return MISSING
+    return len(entry) if isinstance(entry, list) else VALUE
+
+
+def _read(stored: _StoredEvent) -> EventRecord:
+    if stored.payload is None or not isinstance(stored.record.event, Custom):
+        return stored.record
+    return replace(stored.record, event=replace(stored.record.event, payload=json.loads(stored.payload)))

@@ -1,0 +1,241 @@
+"""The store in one SQLite file: each call is one piece of work for the writing or the reading thread."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+import weakref
+from typing import TypeVar
+
+from .._clock import Clock, SystemClock
+from .._event import EventRecord
+from .._rules import check_limit, check_policy, check_ttl
+from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
+from .._watch import Watchers, woken
+from . import _change, _retain
+from ._lane import Lane, Reader, Work
+from ._open import Synchronous, check_place, settings
+from ._process import this_process
+from ._read import Reading
+from ._thread_row import ThreadRow
+from ._trouble import forked
+from ._writer import Writer
+
+T = TypeVar("T")
+POLL = 0.25  # seconds between looks for what another process committed (R7.12)
+
+
+class SqliteCheckpointer:
+    """A `Checkpointer` in the SQLite file at `path`, which several processes of one host may use at once (D8).
+
+    `synchronous="full"` syncs each commit to the disk; with `"normal"` a power cut - not a crash of the process - can lose the last
+    commits. `busy_timeout` is how many seconds a call waits for another process's transaction. A store must not cross a fork.
+
+    Usable from several event loops and OS threads at once (D23).
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, synchronous: Synchronous = "full", busy_timeout: float = 5.0, clock: Clock | None = None
+    ) -> None:
+        """Open the file, creating or upgrading it (R6.43).
+
+        Raises: ConfigError for arguments that cannot be meant; StoreUnavailable for a file that cannot be used, which is left as it was.
+        """
+        self._settings = settings(path, synchronous, busy_timeout)
+        check_place(self._settings.path)
+        self._clock: Clock = clock or SystemClock()
+        self._mark = this_process()
+        self._pid = os.getpid()
+        self._watchers = Watchers()
+        self._reading = Reading(self._settings.path)
+        self._writer = Writer(self._settings, self._watchers.changed)
+        try:
+            self._reader = Reader(self._settings, "reader", prepare=False)
+        except BaseException:
+            self._writer.close()
+            raise
+        # a store that is dropped without aclose still finishes what was queued; nobody waits for that
+        self._finalizer = weakref.finalize(self, _end, self._writer, self._reader)
+        self._finalizer.atexit = False  # the lanes see to that themselves
+
+    @property
+    def location(self) -> str | None:
+        """The file's absolute path."""
+        return self._settings.path
+
+    def __repr__(self) -> str:
+        return f"SqliteCheckpointer({self._settings.path!r})"
+
+    async def __aenter__(self) -> SqliteCheckpointer:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # -- claims ------------------------------------------------------------------------------------------------------
+
+    async def claim(self, thread_id: str, holder: str, ttl: float) -> Claim:
+        """Grant a lease (R6.6). Raises: ConfigError, ThreadBusy, StoreUnavailable."""
+        check_ttl(ttl)
+        granted, _ = await self._writer.call(lambda c: _change.claim(c, thread_id, holder, self._clock.now(), ttl, self._mark, None))
+        return granted
+
+    async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> tuple[Claim, tuple[EventRecord, ...]]:
+        """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
+        check_ttl(ttl)
+
+        def work(connection: sqlite3.Connection) -> tuple[Claim, tuple[EventRecord, ...]]:
+            granted = _change.claim(connection, thread_id, holder, self._clock.now(), ttl, self._mark, commit)
+            self._note(connection, thread_id, commit)
+            return granted
+
+        return await self._writer.call(work)
+
+    async def renew(self, thread_id: str, token: int, ttl: float) -> Claim:
+        """Extend the lease (R6.7). Raises: ConfigError, StaleClaim, StoreUnavailable."""
+        check_ttl(ttl)
+        return await self._writer.call(self._renewal(thread_id, token, ttl))
+
+    def renew_now(self, thread_id: str, token: int, ttl: float) -> Claim:
+        """`renew` for a plain thread, which waits (D8). Raises: ConfigError, StaleClaim, StoreUnavailable."""
+        check_ttl(ttl)
+        return self._writer.call_now(self._renewal(thread_id, token, ttl))
+
+    def _renewal(self, thread_id: str, token: int, ttl: float) -> Work[Claim]:
+        return lambda c: _change.renew(c, thread_id, token, self._clock.now(), ttl)
+
+    async def release(self, thread_id: str, token: int) -> None:
+        """Free the thread; a wrong token is silently nothing (R6.8). Raises: StoreUnavailable."""
+        await self._writer.call(lambda c: _change.release(c, thread_id, token))
+
+    # -- committing --------------------------------------------------------------------------------------------------
+
+    async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
+        """Apply all of it or nothing (R6.9, R6.18-R6.22). Raises: StaleClaim, CheckpointConflict, InvalidCommit, StoreUnavailable."""
+
+        def work(connection: sqlite3.Connection) -> tuple[EventRecord, ...]:
+            records = _change.commit(connection, thread_id, commit)
+            self._note(connection, thread_id, commit)
+            return records
+
+        return await self._writer.call(work)
+
+    def _note(self, connection: sqlite3.Connection, thread_id: str, commit: Commit) -> None:
+        self._writer.touch(thread_id)
+        if commit.retract:
+            self._writer.scrub(connection)
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    async def head(self, thread_id: str) -> Head:
+        """The latest id, status and live claim; reads one row. Raises: StoreUnavailable."""
+        return await self._reader.call(lambda c: self._reading.head(c, thread_id, self._clock.now()))
+
+    async def latest(self, thread_id: str) -> LatestCheckpoint | None:
+        """The latest checkpoint and its pending writes (R6.10). Raises: UnsupportedCheckpointFormat, StoreUnavailable."""
+        return await self._reader.call(lambda c: self._reading.latest(c, thread_id))
+
+    async def history(self, thread_id: str, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
+        """Newest first, older than `before` (R6.11).
+
+        Raises: ConfigError, CheckpointNotFound, UnsupportedCheckpointFormat, StoreUnavailable.
+        """
+        check_limit(limit)
+        return await self._reader.call(lambda c: self._reading.history(c, thread_id, before, limit))
+
+    async def checkpoint(self, thread_id: str, checkpoint_id: str) -> Checkpoint | None:
+        """One checkpoint, or None (R6.12). Raises: UnsupportedCheckpointFormat, StoreUnavailable."""
+        return await self._reader.call(lambda c: self._reading.checkpoint(c, thread_id, checkpoint_id))
+
+    async def events_after(self, thread_id: str, sequence: int, limit: int = 1000) -> list[EventRecord]:
+        """Events numbered above `sequence` (R6.13). Raises: ConfigError, ReplayUnavailable, StoreUnavailable."""
+        check_limit(limit)
+        return await self._reader.call(lambda c: self._reading.events_after(c, thread_id, sequence, limit))
+
+    async def wait_events_after(self, thread_id: str, sequence: int, limit: int = 1000, timeout: float = 0.25) -> list[EventRecord]:  # noqa: ASYNC109 - the contract's parameter: it ends in an empty page, not in an error
+        """The same, waiting up to `timeout` seconds for a commit made through any store on the file (R6.14): one made here wakes at once,
+        one made elsewhere is seen by polling."""
+        check_limit(limit)
+        end = time.monotonic() + timeout
+        with self._watchers.watching(thread_id) as changed:
+            while True:
+                version, events = await self._reader.call(
+                    lambda c: (_version(c), self._reading.events_after(c, thread_id, sequence, limit))
+                )
+                while not events:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        return []
+                    if await woken(changed, min(left, POLL)) or await self._reader.call(_version) != version:
+                        break
+                if events:
+                    return events
+
+    async def threads(self, *, status: CheckpointStatus | None = None, limit: int = 100, after: str | None = None) -> list[ThreadSummary]:
+        """Newest first, starting behind thread `after`. Raises: ConfigError, ThreadNotFound, StoreUnavailable."""
+        check_limit(limit)
+        return await self._reader.call(lambda c: self._reading.threads(c, status, limit, after))
+
+    # -- keeping house -----------------------------------------------------------------------------------------------
+
+    async def compact_events(self, thread_id: str, before: int) -> int:
+        """Drop events numbered below `before`, their text from the file too; returns the floor (R6.15). Raises: StoreUnavailable."""
+
+        def work(connection: sqlite3.Connection) -> int:
+            row = ThreadRow.load(connection, thread_id)
+            if row is None:
+                return 1
+            self._writer.scrub(connection)
+            return _retain.compact(connection, row, before)
+
+        return await self._writer.call(work)
+
+    async def prune(self, thread_id: str, policy: RetentionPolicy) -> None:
+        """Drop old checkpoints and events (R6.37); their text is gone from the file. Raises: ConfigError, StoreUnavailable."""
+        check_policy(policy)
+
+        def work(connection: sqlite3.Connection) -> None:
+            row = ThreadRow.load(connection, thread_id)
+            if row:
+                _retain.prune(connection, row, policy, self._clock.now())
+                self._writer.scrub(connection)
+
+        await self._writer.call(work)
+
+    async def delete_thread(self, thread_id: str) -> None:
+        """Remove everything of the thread, its text from the file too; tokens keep growing (R6.17). Raises: StoreUnavailable."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            row = ThreadRow.load(connection, thread_id)
+            if row and row.key is not None:
+                _retain.delete(connection, row.key)
+                self._writer.scrub(connection)
+
+        await self._writer.call(work)
+
+    async def aclose(self) -> None:
+        """Finish what is queued, end the threads and close the file; later calls raise StoreUnavailable. A second call is nothing.
+
+        Raises: StoreUnavailable in a forked child.
+        """
+        if os.getpid() != self._pid:
+            raise forked(self._settings.path)
+        self._finalizer.detach()
+        lanes: tuple[Lane, Lane] = (self._reader, self._writer)
+        for lane in lanes:
+            lane.close()
+        self._watchers.all_changed()
+        for lane in lanes:
+            await asyncio.to_thread(lane.join)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """A number that changes when another connection commits."""
+    return connection.execute("PRAGMA data_version").fetchone()[0]
+
+
+def _end(writer: Writer, reader: Reader) -> None:
+    for lane in (reader, writer):
+        lane.close()

@@ -1,0 +1,123 @@
+"""Group commit: everything that is queued goes into one immediate transaction (D18, R6.42).
+
+Each caller's part is its own savepoint, so a refused part fails no neighbour; nobody is told of success before the
+transaction is durable.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+
+from ._lane import Job, Lane, Outcome
+from ._open import Settings
+from ._retain import reclaim
+
+_log = logging.getLogger("llm4s_notebook.checkpoint")
+_WAIT_FOR_READERS = 1.0  # seconds a retracting commit waits for other readers of the log
+_TRY_AGAIN = 0.25  # seconds between later attempts
+
+
+class Writer(Lane):
+    """The one writing connection of a store."""
+
+    def __init__(self, given: Settings, changed: Callable[[str], None]) -> None:
+        """`changed` is called with each thread id that was committed to, once it is durable."""
+        self._changed = changed
+        self._touched: set[str] = set()
+        self._scrub = False  # text was removed in this group
+        self._scrub_due = False  # an earlier scrub has still to succeed
+        super().__init__(given, "writer", prepare=True)
+
+    def touch(self, thread_id: str) -> None:
+        """Called by a job: readers of the thread are woken after the commit."""
+        self._touched.add(thread_id)
+
+    def scrub(self, connection: sqlite3.Connection) -> None:
+        """Called by a job that removed text: it must be gone from the log too, not only from the tables (R6.36, D17). The file
+        remembers it until it is so, should this process die before."""
+        connection.execute("UPDATE llm4s_meta SET scrub_due = 1")
+        self._scrub = True
+
+    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
+        self._touched.clear()
+        self._scrub = False
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            outcomes = [self._part(connection, job, alone=len(group) == 1) for job in group]
+            if any(outcome.error is None for outcome in outcomes):
+                connection.execute("COMMIT")
+            elif connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            self._touched.clear()
+            self._scrub = False
+            said = self._said(error)
+            outcomes = [Outcome(job, None, said) for job in group]
+        if self._scrub:
+            self._reclaim(connection)
+        if self._scrub or self._scrub_due:
+            self._empty_log(connection, _WAIT_FOR_READERS if self._scrub else 0.0)
+        self._deliver(outcomes)
+        for thread_id in self._touched:
+            self._changed(thread_id)
+
+    def _part(self, connection: sqlite3.Connection, job: Job, *, alone: bool) -> Outcome:
+        """One caller's part. Raises only where SQLite has given up the whole transaction (a full disk)."""
+        if not alone:
+            connection.execute("SAVEPOINT part")
+        try:
+            value = job.work(connection)
+        except Exception as refusal:
+            if not connection.in_transaction:
+                raise
+            if not alone:
+                connection.execute("ROLLBACK TO part")
+                connection.execute("RELEASE part")
+            return Outcome(job, None, self._said(refusal))
+        if not alone:
+            connection.execute("RELEASE part")
+        return Outcome(job, value)
+
+    # -- removed text ------------------------------------------------------------------------------------------------
+
+    def _begun(self, connection: sqlite3.Connection) -> None:
+        self._scrub_due = bool(connection.execute("SELECT scrub_due FROM llm4s_meta").fetchone()[0])
+        if self._scrub_due:
+            self._empty_log(connection, 0.0)
+
+    def _empty_log(self, connection: sqlite3.Connection, wait: float) -> None:
+        """Move the log into the file and cut it to nothing. Another process that reads just now can prevent that: then it is
+        tried again with every commit, while idle, at closing, and by whoever opens the file next."""
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+            blocked = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            if not blocked:
+                connection.execute("UPDATE llm4s_meta SET scrub_due = 0")
+        except sqlite3.Error:
+            blocked = True
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {int(self._given.busy_timeout * 1000)}")
+        if blocked and not self._scrub_due:
+            _log.warning("%s: removed text stays in the write-ahead log until another reader of the file ends", self._given.path)
+        self._scrub_due = blocked
+
+    def _reclaim(self, connection: sqlite3.Connection) -> None:
+        """Give space back. What prevents it now is no reason to fail a commit that is durable; the next removal tries again."""
+        try:
+            reclaim(connection)
+        except sqlite3.Error as error:
+            _log.warning("%s: the space of removed data could not be reclaimed: %s", self._given.path, error)
+
+    def _patience(self) -> float | None:
+        return _TRY_AGAIN if self._scrub_due else None
+
+    def _idle(self, connection: sqlite3.Connection) -> None:
+        self._empty_log(connection, 0.0)
+
+    def _ending(self, connection: sqlite3.Connection) -> None:
+        if self._scrub_due:
+            self._empty_log(connection, _WAIT_FOR_READERS)

@@ -1,0 +1,352 @@
+"""Every refusal before anything changed, and the claim that ends them (R4.17-R4.22). *Why is the thread busy?* Look here.
+
+The checks come in the order of R4.20 and the first to fail is reported: breakpoint nodes; the input; the thread's status; its
+restore; the answers; the store's claim.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..checkpoint import (
+    CheckpointDraft,
+    Checkpointer,
+    CheckpointStatus,
+    Claim,
+    Clock,
+    Commit,
+    EventDraft,
+    EventRecord,
+    Head,
+    PatchOp,
+    PendingWrite,
+    Set,
+    whole,
+)
+from ..errors import (
+    CheckpointConflict,
+    CheckpointWriteFailed,
+    IncompleteRun,
+    NothingToRecover,
+    NotSuspended,
+    PendingInterrupts,
+    Refusal,
+    ReplayUnavailable,
+    ResumeProblem,
+    ThreadBusy,
+)
+from . import _ids, events
+from ._answer import Answers
+from ._breakpoint import check_breakpoints, held_before
+from ._compiled import CompiledGraph
+from ._config import ClaimPolicy, Durability, RunConfig
+from ._context import RunVoice
+from ._drafts import Drafts
+from ._execution import Execution
+from ._frontier import Advance, advance, answered
+from ._interrupt import Given, continuations, given_answers, unknown_ids
+from ._journal import journal_of
+from ._outcome import Ending, TaskResult
+from ._record import task_record
+from ._reuse import reused_results
+from ._run import Admitted
+from ._snapshot import birth_of, meta_entries, settled_of
+from ._superstep import Superstep
+
+AnyGraph = CompiledGraph[Any, Any]
+_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A thread as this runtime left it: used again while the store's latest checkpoint is that very one (D17)."""
+
+    graph: AnyGraph
+    checkpoint_id: str
+    status: CheckpointStatus
+    execution: Execution
+    birth_id: str
+    settled: str | None
+    rewrite: tuple[PatchOp, ...] = ()
+
+
+class Admission:
+    """Admits runs to one store. `held` finds what this runtime knows of a thread; `publish` is told the claim's events."""
+
+    def __init__(
+        self,
+        checkpointer: Checkpointer,
+        claims: ClaimPolicy,
+        clock: Clock,
+        new_id: Callable[[], str],
+        held: Callable[[str], Held | None],
+        publish: Callable[[str, Iterable[EventRecord]], None],
+    ) -> None:
+        self._checkpointer = checkpointer
+        self._claims = claims
+        self._clock = clock
+        self._new_id = new_id
+        self._held = held
+        self._publish = publish
+
+    # -- the three ways in -------------------------------------------------------------------------------------------
+
+    async def start(self, thread_id: str, graph: AnyGraph, input: Any, config: RunConfig) -> Admitted:
+        """Raises: ConfigError; EncodeError; ThreadBusy; IncompleteRun; PendingInterrupts; RestoreRejected; CheckpointWriteFailed."""
+        plan = graph.plan
+        check_breakpoints(plan, config)
+        data = plan.nodes[plan.entry].codec.encode(input)
+        head = await self._checkpointer.head(thread_id)
+        await self._check_settled(thread_id, head)
+        before = await self._load(thread_id, graph, head)
+        if before is None:
+            execution = graph.begin(data, 0, {})
+            birth_id, settled, parent = _ids.new_birth_id(), None, None
+            patch: tuple[PatchOp, ...] = whole(meta_entries(plan, birth_id))
+        else:
+            if not before.status.settled:  # it changed since the head was read
+                raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
+            execution = graph.begin(data, before.execution.superstep, before.execution.slots)
+            birth_id, settled, parent = before.birth_id, before.settled, before.checkpoint_id
+            patch = before.rewrite
+        run_id = config.run_id or self._new_id()
+        entry = execution.frontier[0]
+        drafts = Drafts(plan, thread_id, run_id, self._clock)
+        claim = drafts.checkpoint(
+            CheckpointStatus.RUNNING, execution, (*patch, Set("task", entry.id, task_record(plan, entry))), parent=parent, settled=settled
+        )
+        told = [drafts.event(events.RunStarted(config.principal), claim.header.id)]
+        checkpoints = [claim]
+        began = execution.superstep
+        following = await self._entered(execution, config, thread_id, run_id, birth_id, claim.header.id)
+        if following is not None:
+            advanced, results = following
+            journal = journal_of(plan, results, advanced, inline=False)
+            execution = advanced.execution
+            draft = drafts.checkpoint(
+                CheckpointStatus.RUNNING, execution, advanced.patch, parent=claim.header.id, settled=settled, journal=journal
+            )
+            told.extend(event for result in results for event in drafts.task_events(claim.header.id, result))
+            told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id))
+            checkpoints.append(draft)
+        token, opening = await self._claim(thread_id, run_id, checkpoints, told)
+        return Admitted(graph, execution, thread_id, run_id, birth_id, config, checkpoints[-1].header.id, settled, token, opening, began)
+
+    async def resume(self, thread_id: str, graph: AnyGraph, answers: Answers, config: RunConfig) -> Admitted:
+        """Raises: ConfigError; ThreadBusy; NotSuspended; RestoreRejected; InvalidResume; CheckpointWriteFailed."""
+        check_breakpoints(graph.plan, config)
+        given = given_answers(answers)
+        head = await self._checkpointer.head(thread_id)
+        if head.status is CheckpointStatus.RUNNING:
+            self._check_free(thread_id, head)
+        if head.status is not CheckpointStatus.SUSPENDED:
+            raise NotSuspended(thread_id=thread_id)
+        before = await self._load(thread_id, graph, head)
+        if before is None or before.status is not CheckpointStatus.SUSPENDED:
+            raise NotSuspended(thread_id=thread_id)
+        unknown = await self._unknown(thread_id, before.execution, given)
+        tasks = continuations(before.execution, given, unknown)
+        execution, patch = answered(before.execution, tasks)
+        run_id = config.run_id or self._new_id()
+        drafts = Drafts(graph.plan, thread_id, run_id, self._clock)
+        claim = drafts.checkpoint(
+            CheckpointStatus.RUNNING, execution, (*before.rewrite, *patch), parent=before.checkpoint_id, settled=before.settled
+        )
+        told = [drafts.event(events.RunResumed(tuple(id for id, _ in tasks), config.principal), claim.header.id)]
+        token, opening = await self._claim(thread_id, run_id, [claim], told)
+        id, began = claim.header.id, execution.superstep
+        return Admitted(graph, execution, thread_id, run_id, before.birth_id, config, id, before.settled, token, opening, began)
+
+    async def recover(self, thread_id: str, graph: AnyGraph, config: RunConfig) -> Admitted:
+        """Raises: ConfigError; ThreadBusy; NothingToRecover; PendingInterrupts; RestoreRejected; CheckpointWriteFailed.
+
+        The pending writes are read under the claim, so that a write its last holder made late is not lost (R6.26).
+        """
+        plan = graph.plan
+        check_breakpoints(plan, config)
+        head = await self._checkpointer.head(thread_id)
+        if head.status is CheckpointStatus.SUSPENDED:
+            raise await self._pending(thread_id)
+        if head.status is None or head.status.settled:
+            raise NothingToRecover(thread_id=thread_id)
+        self._check_free(thread_id, head)
+        await self._restorable(thread_id, graph)
+        run_id = config.run_id or self._new_id()
+        claim = await self._take(thread_id, run_id)
+        try:
+            latest = await self._checkpointer.latest(thread_id)
+            if latest is None or latest.checkpoint.status is not CheckpointStatus.RUNNING:
+                raise ThreadBusy(thread_id=thread_id, checkpoint_id=latest.checkpoint.id if latest else None)
+            before = latest.checkpoint
+            restored = graph.restored(before)
+            execution = restored.execution
+            recorded = reused_results(plan, execution, latest.writes)
+            settled, birth_id = settled_of(before.header), birth_of(before)
+            drafts = Drafts(plan, thread_id, run_id, self._clock)
+            draft = drafts.checkpoint(CheckpointStatus.RUNNING, execution, restored.rewrite, parent=before.id, settled=settled)
+            carried = tuple(drafts.write(draft.header.id, result) for result in recorded.values())
+            told = drafts.event(events.RunRecovered(before.id, config.principal), draft.header.id)
+            records = await self._commit_claim(thread_id, claim, draft, carried, told)
+        except BaseException:
+            await self._release(thread_id, claim)
+            raise
+        opening = records[0].sequence or 1
+        self._publish(thread_id, records)
+        id, began = draft.header.id, execution.superstep
+        return Admitted(graph, execution, thread_id, run_id, birth_id, config, id, settled, claim.token, opening, began, recorded)
+
+    # -- reading the thread ------------------------------------------------------------------------------------------
+
+    async def load(self, thread_id: str, graph: AnyGraph) -> Held | None:
+        """The thread as stored, restored into this graph. Raises: RestoreRejected."""
+        return await self._load(thread_id, graph, await self._checkpointer.head(thread_id))
+
+    async def _load(self, thread_id: str, graph: AnyGraph, head: Head) -> Held | None:
+        if head.checkpoint_id is None:
+            return None
+        held = self._held(thread_id)
+        if held is not None and held.checkpoint_id == head.checkpoint_id and held.graph is graph:
+            return held
+        latest = await self._checkpointer.latest(thread_id)
+        if latest is None:
+            return None
+        checkpoint = latest.checkpoint
+        restored = graph.restored(checkpoint)
+        settled = settled_of(checkpoint.header)
+        return Held(graph, checkpoint.id, checkpoint.status, restored.execution, birth_of(checkpoint), settled, restored.rewrite)
+
+    async def _restorable(self, thread_id: str, graph: AnyGraph) -> None:
+        """Refuse a thread that does not fit the graph before its claim is touched. Raises: RestoreRejected; NothingToRecover."""
+        latest = await self._checkpointer.latest(thread_id)
+        if latest is None:
+            raise NothingToRecover(thread_id=thread_id)
+        reused_results(graph.plan, graph.restored(latest.checkpoint).execution, latest.writes)
+
+    async def _check_settled(self, thread_id: str, head: Head) -> None:
+        if head.status is CheckpointStatus.SUSPENDED:
+            raise await self._pending(thread_id)
+        if head.status is CheckpointStatus.RUNNING and head.checkpoint_id is not None:
+            self._check_free(thread_id, head)
+            raise IncompleteRun(thread_id=thread_id, checkpoint_id=head.checkpoint_id)
+
+    def _check_free(self, thread_id: str, head: Head) -> None:
+        """A live run of another runtime or process shows as a live claim (R8.12)."""
+        if head.claim is not None:
+            raise ThreadBusy(thread_id=thread_id, checkpoint_id=head.checkpoint_id, holder=head.claim.holder)
+
+    async def _pending(self, thread_id: str) -> Refusal:
+        """What a waiting thread refuses with: its interrupts in parked order (R4.17)."""
+        latest = await self._checkpointer.latest(thread_id)
+        if latest is None or latest.checkpoint.status is not CheckpointStatus.SUSPENDED:
+            return ThreadBusy(thread_id=thread_id, checkpoint_id=latest.checkpoint.id if latest else None)
+        return PendingInterrupts(thread_id=thread_id, interrupt_ids=latest.checkpoint.interrupts)
+
+    async def _unknown(self, thread_id: str, execution: Execution, given: Given) -> list[ResumeProblem]:
+        """A problem for each id that nothing waits under, saying who answered it and when if somebody did (F41)."""
+        unknown = unknown_ids(execution, given)
+        if not unknown:
+            return []
+        taken = await self._answered(thread_id, set(unknown))
+        problems: list[ResumeProblem] = []
+        for id in unknown:
+            record = taken.get(id)
+            if record is None or not isinstance(record.event, events.RunResumed):
+                problems.append(ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id"))
+            else:
+                by = f" by {record.event.principal}" if record.event.principal else ""
+                problems.append(
+                    ResumeProblem(
+                        interrupt_id=id,
+                        code="answered",
+                        message=f"it was answered{by} at {record.timestamp:%Y-%m-%d %H:%M:%S} UTC",
+                        answered_at=record.timestamp,
+                        answered_by=record.event.principal,
+                    )
+                )
+        return problems
+
+    async def _answered(self, thread_id: str, wanted: set[str]) -> Mapping[str, EventRecord]:
+        """The resume that took each of these ids, from the event log; only a refusal reads it. Ids never repeat on a thread (R1.10)."""
+        found: dict[str, EventRecord] = {}
+        after = 0
+        while True:
+            try:
+                page = await self._checkpointer.events_after(thread_id, after, _PAGE)
+            except ReplayUnavailable as compacted:  # what was compacted away is not known any more
+                after = compacted.earliest - 1
+                continue
+            for record in page:
+                if isinstance(record.event, events.RunResumed):
+                    found.update({id: record for id in record.event.answered if id in wanted})
+            if len(page) < _PAGE:
+                return found
+            after = page[-1].sequence or after
+
+    # -- the claim ---------------------------------------------------------------------------------------------------
+
+    async def _entered(
+        self, execution: Execution, config: RunConfig, thread_id: str, run_id: str, birth_id: str, claim_id: str
+    ) -> tuple[Advance, list[TaskResult]] | None:
+        """The entry superstep of a bookkeeping node, which has no effects: its checkpoint rides with the claim (D18).
+
+        None when it is not one, or does anything else than complete; it is then run after the claim like every other node.
+        """
+        entry = execution.frontier[0]
+        held = held_before(entry, config) or entry.node in config.interrupt_after
+        if not execution.plan.nodes[entry.node].bookkeeping or held or config.durability is Durability.ON_EXIT:
+            return None
+        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id).run()
+        caller = asyncio.current_task()
+        if caller is not None and caller.cancelling():
+            raise asyncio.CancelledError
+        if results[0].ending is not Ending.COMPLETED:
+            return None
+        try:
+            return advance(execution, results, config), results
+        except Exception:
+            return None
+
+    async def _claim(self, thread_id: str, run_id: str, checkpoints: list[CheckpointDraft], told: list[EventDraft]) -> tuple[int, int]:
+        """Claim the thread and commit what the run opens with, in one transaction: token and number of the opening event (R6.23).
+
+        Raises: ThreadBusy when either race is lost; CheckpointWriteFailed for any other failure of the store.
+        """
+        commit = Commit(token=0, checkpoints=tuple(checkpoints), events=tuple(told))
+        try:
+            claim, records = await self._checkpointer.claim_and_commit(thread_id, run_id, self._claims.ttl, commit)
+        except ThreadBusy:
+            raise
+        except CheckpointConflict as error:
+            raise ThreadBusy(thread_id=thread_id, checkpoint_id=error.actual) from error
+        except Exception as error:
+            raise CheckpointWriteFailed(cause=error) from error
+        self._publish(thread_id, records)
+        return claim.token, records[0].sequence or 1
+
+    async def _take(self, thread_id: str, run_id: str) -> Claim:
+        try:
+            return await self._checkpointer.claim(thread_id, run_id, self._claims.ttl)
+        except ThreadBusy:
+            raise
+        except Exception as error:
+            raise CheckpointWriteFailed(cause=error) from error
+
+    async def _commit_claim(
+        self, thread_id: str, claim: Claim, draft: CheckpointDraft, writes: tuple[PendingWrite, ...], told: EventDraft
+    ) -> tuple[EventRecord, ...]:
+        commit = Commit(token=claim.token, checkpoints=(draft,), writes=writes, events=(told,))
+        try:
+            return await self._checkpointer.commit(thread_id, commit)
+        except CheckpointConflict as error:
+            raise ThreadBusy(thread_id=thread_id, checkpoint_id=error.actual) from error
+        except Exception as error:
+            raise CheckpointWriteFailed(cause=error) from error
+
+    async def _release(self, thread_id: str, claim: Claim) -> None:
+        try:
+            await self._checkpointer.release(thread_id, claim.token)
+        except Exception:  # the store failed already, and says so
+            return

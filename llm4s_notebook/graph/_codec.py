@@ -1,0 +1,154 @@
+"""Values to JSON text and back: pydantic in strict JSON mode (D4), schema versions with one-step migrations (R1.38)."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from ..errors import DecodeError, EncodeError
+from ._frozen import is_shareable
+
+T = TypeVar("T")
+Migrations = Mapping[int, Callable[[Any], Any]]
+NULL = b"null"
+
+
+def encode_json(value: object, what: str = "the value") -> bytes:
+    """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
+    try:
+        data = to_json(value, by_alias=True)
+        if b"NaN" in data or b"Infinity" in data:  # perhaps only inside a text
+            json.loads(data, parse_constant=_no_number)
+        return data
+    except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
+        raise EncodeError(problems=[str(error)], what=what) from error
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def decode_json(data: bytes) -> Any:
+    """JSON text as plain Python data, the caller's own copy."""
+    return from_json(data)
+
+
+def plain(value: object, what: str = "the value") -> Any:
+    """A plain JSON copy of a value, so that later changes to it have no effect (R1.29). Raises: EncodeError."""
+    return from_json(encode_json(value, what))
+
+
+def problems_of(error: ValidationError) -> list[str]:
+    """One 'path: reason' line per fault."""
+    lines: list[str] = []
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        path = "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
+        lines.append(f"{path}: {fault['msg']}")
+    return lines
+
+
+@lru_cache(maxsize=1024)
+def _cached_adapter(declared: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(declared)
+
+
+def adapter_of(declared: Any) -> TypeAdapter[Any]:
+    """The adapter of a type, made once."""
+    try:
+        return _cached_adapter(declared)
+    except TypeError:  # an unhashable annotation
+        return TypeAdapter(declared)
+
+
+class Codec(Generic[T]):
+    """The JSON form of one declared type, with the schema version that is written beside it.
+
+    `shareable` says whether a decoded value may be given to several readers (D17).
+    """
+
+    __slots__ = ("_dump", "_load", "adapter", "declared", "migrations", "shareable", "unit", "version")
+
+    def __init__(self, declared: Any, *, version: int = 1, migrations: Migrations | None = None) -> None:
+        self.declared = type(None) if declared is None else declared
+        self.adapter = cast(TypeAdapter[T], adapter_of(self.declared))
+        self.version = version
+        self.migrations: Migrations = dict(migrations or {})
+        self.unit = self.declared is types.NoneType
+        self.shareable = is_shareable(self.declared)
+        self._dump = self.adapter.serializer.to_json  # the adapter's own methods are a Python call more, each time
+        self._load = self.adapter.validator.validate_json
+
+    def encode(self, value: T) -> bytes:
+        """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
+        return self.settle(value)[0]
+
+    def settle(self, value: T) -> tuple[bytes, T]:
+        """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
+        if value is None and self.unit:
+            return NULL, value
+        try:
+            data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
+            return data, self._load(data, strict=True)
+        except ValidationError as error:
+            raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error
+        except (PydanticSerializationError, ValueError, TypeError, RecursionError, AttributeError) as error:
+            raise EncodeError(problems=[_first_line(error)], what=f"a value for {self.named}") from error
+
+    def dump(self, value: T) -> bytes:
+        """`encode` for a value that was decoded by this codec, unchecked."""
+        return self._dump(value, by_alias=True, round_trip=True)
+
+    def decode(self, data: bytes) -> T:
+        """A fresh value. Raises: DecodeError."""
+        try:
+            return self._load(data, strict=True)
+        except ValidationError as error:
+            raise DecodeError(problems=problems_of(error), what=f"a value for {self.named}") from error
+
+    def load(self, data: bytes) -> T:
+        """`decode`, raising pydantic's own error with its structured faults."""
+        return self._load(data, strict=True)
+
+    def upgrade(self, data: bytes, version: int) -> bytes:
+        """JSON text written under `version` in the form of this codec's version (R1.38).
+
+        Raises: DecodeError for a newer version, one below 1, a missing step, or a step that raises.
+        """
+        if version == self.version:
+            return data
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1 or version > self.version:  # pyright: ignore[reportUnnecessaryIsInstance]  # read from a file
+            raise DecodeError(
+                problems=[f"schema version {version!r}; this graph reads 1 to {self.version}"], what=f"a value for {self.named}"
+            )
+        value = from_json(data)
+        for step in range(version, self.version):
+            migrate = self.migrations.get(step)
+            if migrate is None:
+                raise DecodeError(
+                    problems=[f"no migration from schema version {step} to {step + 1} (stored under {version})"],
+                    what=f"a value for {self.named}",
+                )
+            try:
+                value = migrate(value)
+            except Exception as error:
+                raise DecodeError(
+                    problems=[f"the migration from schema version {step} raised {type(error).__name__}: {error}"],
+                    what=f"a value for {self.named}",
+                ) from error
+        return encode_json(value)
+
+    @property
+    def named(self) -> str:
+        """The declared type, for a message."""
+        return getattr(self.declared, "__name__", None) or str(self.declared).replace("typing.", "")
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2]) or type(error).__name__

@@ -1,0 +1,89 @@
+"""What one run is told: who acts, where it is held, how much it may use, and what is written when (R1.30, R1.31)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+from ..errors import ConfigError
+
+
+class Durability(StrEnum):
+    """When a run's progress is written (graph-runtime.md 6.5)."""
+
+    SYNC = "sync"
+    ASYNC = "async"
+    ON_EXIT = "on_exit"
+
+
+class BreakpointPhase(StrEnum):
+    """On which side of its node's call a task is held (R5.1)."""
+
+    BEFORE = "Before"
+    AFTER = "After"
+
+
+class Breakpoint:
+    """The one answer a breakpoint takes: JSON null (R5.23)."""
+
+    proceed: Final = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunBudgets:
+    """How much one run may use: supersteps, tasks at once, and `timeout` seconds from its claim (R1.31, R3.26).
+
+    Raises: ConfigError unless all are positive.
+    """
+
+    max_supersteps: int = 1000
+    max_concurrency: int = 16
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {"max_supersteps": self.max_supersteps, "max_concurrency": self.max_concurrency, "timeout": self.timeout}
+        problems = [f"{name} is {value!r}, and must be above zero" for name, value in given.items() if value is not None and not value > 0]
+        if problems:
+            raise ConfigError(field="budgets", problems=problems)
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """The settings of one run; none of it is inherited by the thread's next run (R1.30, R5.3).
+
+    `run_id` None means a fresh one for each run. `principal` is who acts: recorded, never checked (D9).
+    """
+
+    interrupt_before: frozenset[str] = frozenset()
+    interrupt_after: frozenset[str] = frozenset()
+    budgets: RunBudgets = RunBudgets()
+    durability: Durability = Durability.SYNC
+    run_id: str | None = None
+    principal: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def __post_init__(self) -> None:
+        for name in ("interrupt_before", "interrupt_after"):
+            object.__setattr__(self, name, _ids(getattr(self, name)))
+
+
+def _ids(given: str | Iterable[str]) -> frozenset[str]:
+    """A single id stands for the set of it."""
+    return frozenset((given,)) if isinstance(given, str) else frozenset(given)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPolicy:
+    """How long a run's claim lasts without renewal, and how often it is renewed, in seconds (R6.24).
+
+    Raises: ConfigError unless both are positive and `renew_every` is the smaller.
+    """
+
+    ttl: float = 30.0
+    renew_every: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renew_every < self.ttl:
+            raise ConfigError(field="claims", problems=[f"renew_every ({self.renew_every}) must be above zero and below ttl ({self.ttl})"])

@@ -1,0 +1,109 @@
+"""Where a thread's run stands: an immutable value (R1.32-R1.34).
+
+What is made for every task is a named tuple: as immutable as a frozen dataclass, and made four times as fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from ._config import BreakpointPhase
+from ._plan import Plan
+from ._state import Slots, ThreadState
+
+
+class JoinSlot(NamedTuple):
+    """Where a fan-out's child is counted: the dynamic join and the task that fanned out."""
+
+    join_id: str
+    fan_out_task: str
+
+
+class Origin(NamedTuple):
+    """The task and node a continuation stands for at joins (R3.13)."""
+
+    task_id: str
+    node_id: str
+
+
+class BoundSend(NamedTuple):
+    """A checked route to one task; `payload` is JSON text."""
+
+    node: str
+    payload: bytes
+
+
+class BoundFanOut(NamedTuple):
+    """A checked fan-out; `payloads` are JSON texts."""
+
+    join: str
+    node: str
+    payloads: tuple[bytes, ...]
+
+
+BoundRoute: TypeAlias = BoundSend | BoundFanOut
+
+
+class Task(NamedTuple):
+    """One call of one node that is due. `passed` and `replay` exist for breakpoints only (R1.33)."""
+
+    id: str
+    node: str
+    input: bytes
+    slot: JoinSlot | None = None
+    origin: Origin | None = None
+    passed: bool = False
+    replay: tuple[BoundRoute, ...] | None = None
+
+    @property
+    def stands_for(self) -> Origin:
+        """What its arrival counts as."""
+        return self.origin or Origin(self.id, self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Something that waits for a person (R1.34).
+
+    `node` continues it. A typed question has no `phase`; `data` is then the question, for Before the held task's input,
+    for After JSON null, with the withheld `routes` beside it.
+    """
+
+    id: str
+    node: str
+    data: bytes
+    origin: Origin
+    slot: JoinSlot | None = None
+    phase: BreakpointPhase | None = None
+    routes: tuple[BoundRoute, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """One open fan-out of a dynamic join: the children it waits for and those that arrived (R3.11)."""
+
+    join_id: str
+    fan_out_task: str
+    expected: tuple[str, ...]
+    arrived: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Execution:
+    """Superstep number, state, frontier, joins and what is parked. Belongs to the graph object that made it (R1.32)."""
+
+    plan: Plan
+    superstep: int
+    slots: Slots
+    frontier: tuple[Task, ...]
+    arrivals: Mapping[str, frozenset[str]]
+    activations: Mapping[str, Activation]
+    parked: Mapping[str, Parked]
+    paused: bool = False
+
+    @property
+    def state(self) -> ThreadState:
+        """The committed state; a view of the caller's own."""
+        return ThreadState(self.plan.keys, self.slots)

@@ -1,0 +1,136 @@
+"""Checking answers against what is parked: all of them, before any is taken (R4.9-R4.11, D5, D6). Pure.
+
+*Why was my answer refused?* Every refusal is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from ..errors import ConfigError, EncodeError, InvalidResume, ResumeProblem
+from . import _ids
+from ._answer import Answer, Answers
+from ._breakpoint import let_through
+from ._codec import NULL, decode_json, encode_json
+from ._execution import Execution, Parked, Task
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The answers of one resume, in the order given; an id may occur twice, which is a problem of that id."""
+
+    pairs: tuple[tuple[str, Any], ...]
+
+
+def given_answers(answers: Answers) -> Given:
+    """The answers in one form. Raises: ConfigError for anything else than ids and values."""
+    if isinstance(answers, Answer):
+        pairs: list[Any] = [answers]
+    elif isinstance(answers, Mapping):
+        pairs = list(cast(Mapping[str, Any], answers).items())
+    elif isinstance(answers, (str, bytes)) or not isinstance(answers, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+        raise ConfigError(field="answers", problems=[f"answers are a mapping or Answer objects, not {type(answers).__name__}"])
+    else:
+        pairs = list(answers)
+    problems = [f"item {index} is no (interrupt id, value) pair" for index, pair in enumerate(pairs) if not _is_pair(pair)]
+    if problems:
+        raise ConfigError(field="answers", problems=problems)
+    return Given(tuple((pair[0], pair[1]) for pair in pairs))
+
+
+def _is_pair(pair: object) -> bool:
+    if not isinstance(pair, tuple):
+        return False
+    pair = cast(tuple[object, ...], pair)
+    return len(pair) == 2 and isinstance(pair[0], str)
+
+
+def unknown_ids(execution: Execution, given: Given) -> tuple[str, ...]:
+    """Ids that nothing waits under, sorted."""
+    return tuple(sorted({id for id, _ in given.pairs if id not in execution.parked}))
+
+
+def unknown_problems(execution: Execution, given: Given) -> list[ResumeProblem]:
+    """One problem for each id that nothing waits under."""
+    return [ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id") for id in unknown_ids(execution, given)]
+
+
+def continuations(execution: Execution, given: Given, unknown: Iterable[ResumeProblem] = ()) -> list[tuple[str, Task]]:
+    """The task each answered interrupt becomes, in parked order (R4.11).
+
+    Raises: InvalidResume with every problem: unknown ids first, then bad answers in parked order (R4.10).
+    """
+    problems = list(unknown)
+    if not given.pairs:
+        problems.append(ResumeProblem(interrupt_id=None, code="empty", message="no answers were given"))
+    answers: dict[str, Any] = {}
+    repeated: set[str] = set()
+    for id, value in given.pairs:
+        if id in answers:
+            repeated.add(id)
+        answers[id] = value
+    wanted = [execution.parked[id] for id in answers if id in execution.parked]
+    if len(wanted) > 1:
+        place = {id: index for index, id in enumerate(execution.parked)}
+        wanted.sort(key=lambda parked: place[parked.id])
+    tasks: list[tuple[str, Task]] = []
+    first = len(execution.frontier)
+    for parked in wanted:
+        if parked.id in repeated:
+            problems.append(ResumeProblem(interrupt_id=parked.id, code="repeated", message="more than one answer was given for this id"))
+            continue
+        id = _ids.task_id(execution.superstep, first + len(tasks))
+        outcome = _continue(execution, parked, answers[parked.id], id)
+        if isinstance(outcome, Task):
+            tasks.append((parked.id, outcome))
+        else:
+            problems.extend(outcome)
+    if problems:
+        raise InvalidResume(graph_id=execution.plan.id, problems=problems)
+    return tasks
+
+
+def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) -> Task | list[ResumeProblem]:
+    """The continuation of one interrupt, or what is wrong with its answer. The parked record decides its kind (R5.24)."""
+    try:
+        answer = encode_json(value, "the answer")
+    except EncodeError as error:
+        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"the answer has no JSON form: {'; '.join(error.problems)}")]
+    if parked.phase is not None:
+        if answer != NULL:
+            message = "a breakpoint takes one answer only: proceed (JSON null)"
+            return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=message)]
+        return let_through(parked, task_id)
+    codec = execution.plan.nodes[parked.node].answer
+    if codec is None:  # restore checks that a typed interrupt continues at a resume node
+        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"node '{parked.node}' takes no answer")]
+    try:
+        codec.load(answer)
+    except ValidationError as error:
+        plain = decode_json(answer)
+        return [
+            ResumeProblem(interrupt_id=parked.id, code="invalid", message=fault["msg"], path=_path_into(plain, fault["loc"], fault["type"]))
+            for fault in error.errors(include_url=False, include_context=False, include_input=False)
+        ]
+    data = b'{"question":' + parked.data + b',"answer":' + answer + b"}"
+    return Task(task_id, parked.node, data, parked.slot, parked.origin)
+
+
+def _path_into(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | int, ...]:
+    """The part of a fault's location that points into the answer; names of union members and the like are left out."""
+    path: list[str | int] = []
+    here = value
+    for index, step in enumerate(loc):
+        if isinstance(here, dict) and step in here:
+            path.append(step)
+            here = cast(dict[Any, Any], here)[step]
+        elif isinstance(here, list) and isinstance(step, int) and 0 <= step < len(cast(list[Any], here)):
+            path.append(step)
+            here = cast(list[Any], here)[step]
+        elif kind == "missing" and index == len(loc) - 1:
+            path.append(step)
+    return tuple(path)

@@ -1,0 +1,122 @@
+"""What each task of a superstep did, beside its checkpoint: for a timeline. Nothing that the checkpoint holds is stored again.
+
+A long input is read from the parent's pending task; an update that became a list item, or holds one, refers to that item; a
+route names the tasks it made. A closing Failed checkpoint keeps names only, since its turn is retracted (R6.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ..checkpoint import Checkpoint, Entries
+from ._codec import NULL, decode_json, encode_json
+from ._frontier import Advance
+from ._outcome import Ending, TaskResult
+from ._plan import Plan
+from ._record import text, update_record
+from ._state import SECTION
+
+_SHORT = 64
+_ITEM = "$item"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """What one task did: `ending` is completed, suspended, held, replayed or blocked. `input` is None too where its text is gone.
+
+    `updates` are objects with `key` and `value`, or `key` and `remove`; `routes` objects with `node`, `tasks` and, for a
+    fan-out, `join`.
+    """
+
+    task_id: str
+    node_id: str
+    ending: str
+    input: Any
+    updates: tuple[dict[str, Any], ...]
+    routes: tuple[dict[str, Any], ...]
+
+
+def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
+    """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
+    parts: list[bytes] = []
+    at = 0
+    for result in results:
+        task = result.task
+        ending = "replayed" if task.replay is not None else result.ending.name.lower()
+        line = b'{"task":' + text(task.id) + b',"node":' + text(task.node) + b',"ending":"' + ending.encode() + b'"'
+        if result.ending is not Ending.BLOCKED and following.blocked is None:
+            if task.input != NULL:
+                line += b',"input":' + task.input if inline or len(task.input) <= _SHORT else b',"input_of":' + text(task.id)
+            if result.writes:
+                shown = [_update(plan, following, at + offset) for offset in range(len(result.writes))]
+                line += b',"updates":[' + b",".join(shown) + b"]"
+            made = following.routed.get(task.id)
+            if made:
+                line += b',"routes":' + encode_json(made)
+        at += len(result.writes)
+        parts.append(line + b"}")
+    return b"[" + b",".join(parts) + b"]"
+
+
+def _update(plan: Plan, following: Advance, index: int) -> bytes:
+    write = following.writes[index]
+    data = write.data
+    if data is None or len(data) <= _SHORT or b'"' + _ITEM.encode() + b'"' in data:
+        return update_record(plan, write, data)
+    place = following.applied.placed.get(index)
+    if place is not None:
+        return b'{"key":' + text(write.key) + b',"item":%d}' % place
+    added = following.applied.added.get(write.key)
+    if not added:
+        return update_record(plan, write, data)
+    places = {item: [_ITEM, place] for place, item in added if len(item) > _SHORT}
+    shortened = encode_json(_refer(decode_json(data), places)) if places else data
+    return update_record(plan, write, shortened)
+
+
+def _refer(value: Any, places: Mapping[bytes, Sequence[Any]]) -> Any:
+    """The value with every object that is a new list item replaced by a reference to it."""
+    if isinstance(value, dict):
+        given = cast(dict[str, Any], value)
+        place = places.get(encode_json(given))
+        return {_ITEM: place[1]} if place is not None else {name: _refer(one, places) for name, one in given.items()}
+    if isinstance(value, list):
+        return [_refer(one, places) for one in cast(list[Any], value)]
+    return value
+
+
+def task_records(checkpoint: Checkpoint, parent: Checkpoint | None = None) -> tuple[TaskRecord, ...]:
+    """What each task did in the superstep that this checkpoint committed; `parent` is its parent checkpoint, for long inputs."""
+    records: list[TaskRecord] = []
+    for line in cast(list[dict[str, Any]], decode_json(checkpoint.header.journal)):
+        given = line.get("input")
+        if "input_of" in line and parent is not None:
+            task = parent.entries.get(("task", line["input_of"]))
+            given = decode_json(task).get("input") if isinstance(task, bytes) else None
+        updates = tuple(_resolved(update, checkpoint.entries) for update in line.get("updates", ()))
+        records.append(TaskRecord(line["task"], line["node"], line["ending"], given, updates, tuple(line.get("routes", ()))))
+    return tuple(records)
+
+
+def _resolved(update: dict[str, Any], entries: Entries) -> dict[str, Any]:
+    items = entries.get((SECTION, update["key"]))
+    held = items if isinstance(items, list) else []
+
+    def item(index: int) -> Any:
+        return decode_json(held[index]) if 0 <= index < len(held) else None
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, dict):
+            given = cast(dict[str, Any], value)
+            if len(given) == 1 and isinstance(given.get(_ITEM), int):
+                return item(given[_ITEM])
+            return {name: walk(one) for name, one in given.items()}
+        return [walk(one) for one in cast(list[Any], value)] if isinstance(value, list) else value
+
+    if "item" in update:
+        return {"key": update["key"], "value": item(update["item"])}
+    if "value" in update:
+        return {"key": update["key"], "value": walk(update["value"])}
+    return {"key": update["key"], "remove": True}

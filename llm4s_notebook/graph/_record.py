@@ -1,0 +1,141 @@
+"""The JSON forms of what a checkpoint holds besides state: tasks, parked interrupts, activations, pending writes (R1.35, R6.4).
+
+| section | name | record |
+|---|---|---|
+| `task` | task id | `node`, `input`; `version` of the input's schema, `slot`, `origin`, `passed`, `replay` where they apply |
+| `parked` | interrupt id | `node`, `question`, `origin`; `version`, `slot`, `phase`, `routes` where they apply |
+| `activation` | activation id | `join`, `task`, `expected` |
+| `arrivals` | activation id | list of the child ids that arrived |
+| `meta` | `birth`, `keys`, `parts` | the thread's birth id; schema versions of its keys above 1; digests of the graph's parts |
+
+Values that are JSON text already are put in as they are: nothing is decoded to be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from ._codec import encode_json
+from ._config import BreakpointPhase
+from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
+from ._execution import JoinSlot as JoinSlot
+from ._outcome import Ending, TaskResult
+from ._plan import Plan
+from ._state import Write
+
+
+@lru_cache(maxsize=4096)
+def text(value: str) -> bytes:
+    """An id as JSON text."""
+    return encode_json(value)
+
+
+def _version(version: int) -> bytes:
+    return b',"version":%d' % version if version != 1 else b""
+
+
+def _place(slot: JoinSlot | None, origin: Origin | None) -> bytes:
+    placed = b""
+    if slot is not None:
+        placed += b',"slot_join":' + text(slot.join_id) + b',"slot_task":' + text(slot.fan_out_task)
+    if origin is not None:
+        placed += b',"origin_task":' + text(origin.task_id) + b',"origin_node":' + text(origin.node_id)
+    return placed
+
+
+def routes_record(plan: Plan, routes: Iterable[BoundRoute]) -> bytes:
+    """Checked routes as a JSON array; each with the schema version of its payload's codec."""
+    parts: list[bytes] = []
+    for route in routes:
+        node = plan.nodes.get(route.node)
+        version = _version(node.codec.version) if node is not None else b""
+        if isinstance(route, BoundFanOut):
+            payloads = b",".join(route.payloads)
+            parts.append(
+                b'{"join":' + text(route.join) + b',"node":' + text(route.node) + b',"payloads":[' + payloads + b"]" + version + b"}"
+            )
+        else:
+            parts.append(b'{"node":' + text(route.node) + b',"payload":' + route.payload + version + b"}")
+    return b"[" + b",".join(parts) + b"]"
+
+
+def task_record(plan: Plan, task: Task) -> bytes:
+    """A pending task (R1.33)."""
+    node = plan.nodes[task.node]
+    record = b'{"node":' + text(task.node) + b',"input":' + task.input + _version(node.codec.version) + _place(task.slot, task.origin)
+    if task.passed:
+        record += b',"passed":true'
+    if task.replay is not None:
+        record += b',"replay":' + routes_record(plan, task.replay)
+    return record + b"}"
+
+
+def parked_record(plan: Plan, parked: Parked) -> bytes:
+    """A parked interrupt (R1.34): readable as it is by whoever lists what waits."""
+    node = plan.nodes[parked.node]
+    if parked.phase is None:
+        version = node.question.version if node.question is not None else 1
+    else:
+        version = node.codec.version if parked.phase is BreakpointPhase.BEFORE else 1
+    record = b'{"node":' + text(parked.node) + b',"question":' + parked.data + _version(version) + _place(parked.slot, parked.origin)
+    if parked.phase is not None:
+        record += b',"phase":' + text(parked.phase.value)
+    if parked.phase is BreakpointPhase.AFTER:
+        record += b',"routes":' + routes_record(plan, parked.routes)
+    return record + b"}"
+
+
+def activation_record(one: Activation) -> bytes:
+    """An open activation without its arrivals, which are a list of their own."""
+    return encode_json({"join": one.join_id, "task": one.fan_out_task, "expected": list(one.expected)})
+
+
+def arrival_record(child: str) -> bytes:
+    """One arrival."""
+    return text(child)
+
+
+def write_record(plan: Plan, result: TaskResult) -> bytes:
+    """The body of a pending write: encoded operations, routes, and the suspension if there is one (R6.4)."""
+    record = b'{"updates":' + updates_record(plan, result.writes) + b',"routes":' + routes_record(plan, result.routes)
+    if result.ending is Ending.SUSPENDED:
+        node = plan.nodes[result.resume_at]
+        version = _version(node.question.version if node.question is not None else 1)
+        record += b',"suspend":{"node":' + text(result.resume_at) + b',"question":' + result.question + version + b"}"
+    return record + b"}"
+
+
+def updates_record(plan: Plan, writes: Iterable[Write]) -> bytes:
+    """Operations as a JSON array, in order; one without a value removes the entry."""
+    return b"[" + b",".join(update_record(plan, write, write.data) for write in writes) + b"]"
+
+
+def update_record(plan: Plan, write: Write, value: bytes | None) -> bytes:
+    """One operation; `value` is what is shown for it."""
+    if value is None:
+        return b'{"key":' + text(write.key) + b',"remove":true}'
+    return b'{"key":' + text(write.key) + b',"value":' + value + _version(plan.keys[write.key].version) + b"}"
+
+
+def read_routes(record: Any) -> tuple[BoundRoute, ...]:
+    """Stored routes again, payloads as JSON text, not yet checked against a graph. Raises: ValueError for another shape."""
+    if not isinstance(record, list):
+        raise ValueError("the routes are not a list")
+    return tuple(_read_route(one) for one in cast(list[Any], record))
+
+
+def _read_route(record: Any) -> BoundRoute:
+    given: Mapping[str, Any] = cast(Mapping[str, Any], record) if isinstance(record, Mapping) else {}
+    node = given.get("node")
+    if not isinstance(node, str):
+        raise ValueError("a route names no node")
+    if "join" in given:
+        join, payloads = given["join"], given.get("payloads")
+        if not isinstance(join, str) or not isinstance(payloads, list):
+            raise ValueError("a fan-out names no join or has no payloads")
+        return BoundFanOut(join, node, tuple(encode_json(payload) for payload in cast(list[Any], payloads)))
+    if "payload" not in given:
+        raise ValueError("a route has no payload")
+    return BoundSend(node, encode_json(given["payload"]))

@@ -1,0 +1,374 @@
+"""One admitted run, from its claim to its outcome: superstep after superstep, each committed before the next has effects."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..checkpoint import CheckpointStatus, EventDraft
+from ..errors import (
+    CheckpointWriteFailed,
+    DeadlineExceeded,
+    RunCancelled,
+    RunCrashed,
+    RunError,
+    StaleClaim,
+    StateUpdateFailed,
+    SuperstepLimitExceeded,
+    UnsatisfiedJoin,
+)
+from . import events
+from ._breakpoint import held_before
+from ._commit import Ledger
+from ._compiled import CompiledGraph
+from ._config import RunConfig
+from ._context import RunVoice
+from ._control import RunControl, StopCause
+from ._drafts import Drafts, named
+from ._execution import Execution
+from ._frontier import Advance, advance, check_joins
+from ._handle import Outcome
+from ._history import retracting_patch
+from ._journal import journal_of
+from ._lease import Lease
+from ._outcome import Completed, Ending, Suspended, TaskResult
+from ._superstep import Superstep
+
+_BREATH_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What admission hands over: a thread that is claimed, and where its run begins."""
+
+    graph: CompiledGraph[Any, Any]
+    execution: Execution
+    thread_id: str
+    run_id: str
+    birth_id: str
+    config: RunConfig
+    checkpoint_id: str
+    settled: str | None
+    token: int
+    opening: int
+    began: int
+    recorded: Mapping[str, TaskResult] = field(default_factory=dict[str, TaskResult])
+
+
+class _Stopped(Exception):
+    """Cancelled or out of time; the control says which."""
+
+
+class _Ended(Exception):
+    """The run failed with `error`; `events` belong before its closing event."""
+
+    def __init__(self, error: BaseException, events: list[EventDraft] | None = None) -> None:
+        self.error = error
+        self.events = events or []
+
+
+class _Closed(Exception):
+    """The turn was closed by a block, whose own error goes to the caller."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class Run:
+    """Drives one admitted run. `execution` is the last one committed."""
+
+    def __init__(self, admitted: Admitted, ledger: Ledger, drafts: Drafts, control: RunControl, voice: RunVoice, lease: Lease) -> None:
+        self.execution = admitted.execution
+        self._graph = admitted.graph
+        self._config = admitted.config
+        self._settled = admitted.settled
+        self._began = admitted.began
+        self._recorded: Mapping[str, TaskResult] = admitted.recorded
+        self._ledger = ledger
+        self._drafts = drafts
+        self._control = control
+        self._voice = voice
+        self._lease = lease
+        self._noted: set[str] = set()
+        self._breath = time.monotonic()
+        self._deadline: float | None = None
+
+    async def outcome(self) -> Outcome:
+        """Run to the end and commit it (R6.28). Raises: whatever ended the run, after that is recorded."""
+        timer: asyncio.TimerHandle | None = None
+        timeout = self._config.budgets.timeout
+        if timeout is not None:
+            self._deadline = time.monotonic() + timeout
+            timer = asyncio.get_running_loop().call_later(timeout, self._control.stop, StopCause.EXPIRED)
+        try:
+            return await self._supersteps()
+        except _Stopped:
+            error = await self._stopped()
+        except _Ended as ended:
+            error = await self._failed(ended)
+        except asyncio.CancelledError:  # by whoever ends the loop: this task is in nobody else's hands
+            _absorb()
+            self._control.stop(StopCause.CANCELLED)
+            error = await self._stopped()
+        except _Closed as closed:
+            error = closed.error
+        except CheckpointWriteFailed as failed:
+            await self._ledger.give_up()
+            error = failed
+        except (KeyboardInterrupt, SystemExit):
+            self._control.stop(StopCause.CANCELLED)
+            await self._stopped()
+            raise
+        except BaseException as crash:  # R8.14: nothing of it is recorded, the thread is freed
+            await self._ledger.give_up()
+            error = RunCrashed(cause=crash)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if isinstance(error, RunError):
+            error.of_run(self._drafts.thread_id, self._drafts.run_id)
+        raise error
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    async def _supersteps(self) -> Outcome:
+        plan = self._graph.plan
+        limit = self._began + self._config.budgets.max_supersteps
+        before = self._config.interrupt_before
+        while True:
+            if time.monotonic() - self._breath > _BREATH_SECONDS:  # room for the loop's other work
+                await asyncio.sleep(0)
+                self._breath = time.monotonic()
+            self._check()
+            execution = self.execution
+            if execution.paused or not execution.frontier:
+                return await self._conclude()
+            if execution.superstep >= limit:
+                raise _Ended(SuperstepLimitExceeded(limit=self._config.budgets.max_supersteps))
+            bookkeeping = all(plan.nodes[task.node].bookkeeping for task in execution.frontier)
+            if not bookkeeping or (before and any(held_before(task, self._config) for task in execution.frontier)):
+                await self._ledger.flush()
+                self._check()
+            self._noted.clear()
+            several = len(execution.frontier) > 1 and not bookkeeping
+            superstep = Superstep(
+                execution,
+                self._voice,
+                self._ledger.latest,
+                recorded=self._recorded,
+                finished=self._finished if several else None,
+                running=self._control.running,
+            )
+            try:
+                results = await superstep.run()
+            except asyncio.CancelledError:
+                self._control.stop(StopCause.CANCELLED)
+                await self._keep(superstep.ordered())
+                raise
+            outcome = await self._superstep_over(results)
+            if outcome is not None:
+                return outcome
+
+    def _check(self) -> None:
+        """Between two supersteps: a lost claim, a failed commit, a stop. Raises: CheckpointWriteFailed; _Stopped."""
+        self._ledger.check()
+        if self._lease.lost is not None:
+            raise CheckpointWriteFailed(cause=self._lease.lost)
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            self._control.stop(StopCause.EXPIRED)
+        if self._control.stopping():
+            raise _Stopped
+
+    def _finished(self, result: TaskResult) -> None:
+        """One of several tasks ended while siblings may still run."""
+        if result.ending in (Ending.COMPLETED, Ending.SUSPENDED):
+            self._noted.add(result.task.id)
+            at = self._ledger.latest
+            self._ledger.finished(self._drafts.write(at, result), self._drafts.task_events(at, result))
+
+    async def _superstep_over(self, results: list[TaskResult]) -> Outcome | None:
+        """Commit what the tasks did; an outcome when the run ends with it."""
+        interrupted = await _interrupted()
+        failed: TaskResult | None = None
+        for result in results:
+            if result.ending is Ending.CANCELLED:
+                interrupted = True
+            elif result.ending is Ending.FAILED and failed is None:
+                failed = result
+        try:
+            await self._ledger.settle()
+        except CheckpointWriteFailed as failure:
+            raise CheckpointWriteFailed(cause=failure.cause, run_error=failed.error if failed is not None else None) from failure
+        if interrupted or self._control.stopping():
+            self._control.stop(StopCause.CANCELLED)
+            await self._keep(results)
+            raise _Stopped
+        if failed is not None and failed.error is not None:
+            await self._keep(results)
+            at = self._ledger.latest
+            outcomes = [event for one in results if one.ending is Ending.FAILED for event in self._drafts.task_events(at, one)]
+            raise _Ended(failed.error, outcomes)
+        try:
+            following = advance(self.execution, results, self._config)
+        except StateUpdateFailed as error:
+            await self._keep(results)
+            raise _Ended(error) from error
+        if following.blocked is not None:
+            return await self._block(following, results, following.blocked)
+        paused = following.execution.paused
+        if paused and not self._control.finish():
+            await self._keep(results)
+            raise _Stopped
+        self._commit(following, results, CheckpointStatus.SUSPENDED if paused else CheckpointStatus.RUNNING)
+        self._recorded = {}
+        if not paused:
+            return None
+        await self._close()
+        return Suspended(self.execution)
+
+    def _commit(self, following: Advance, results: list[TaskResult], status: CheckpointStatus) -> None:
+        """Hand the superstep's checkpoint to the ledger, with the events of tasks that were not told yet."""
+        before = self._ledger.latest
+        told = [event for one in results if one.task.id not in self._noted for event in self._drafts.task_events(before, one)]
+        journal = journal_of(self._graph.plan, results, following, inline=self._ledger.on_exit)
+        execution = following.execution
+        draft = self._drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal)
+        if status is CheckpointStatus.SUSPENDED:
+            told.append(self._drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id))
+        else:
+            told.append(self._drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id))
+        self._ledger.add(draft, told)
+        self.execution = execution
+
+    async def _keep(self, results: list[TaskResult]) -> None:
+        """The superstep does not commit: finished tasks leave a pending write each, so that recover does not run them again (R3.19)."""
+        await self._ledger.settle()
+        at = self._ledger.latest
+        for one in results:
+            if (
+                one.ending in (Ending.COMPLETED, Ending.SUSPENDED)
+                and not one.recorded
+                and one.task.replay is None
+                and one.task.id not in self._noted
+            ):
+                self._noted.add(one.task.id)
+                self._ledger.note(self._drafts.write(at, one), self._drafts.task_events(at, one))
+
+    # -- endings -----------------------------------------------------------------------------------------------------
+
+    async def _conclude(self) -> Outcome:
+        """Nothing is left to run: completed, or waiting for what is parked (R3.14)."""
+        execution = self.execution
+        try:
+            check_joins(execution)
+        except UnsatisfiedJoin as error:
+            raise _Ended(error) from error
+        outcome: Outcome
+        if execution.parked:
+            outcome, status = Suspended(execution), CheckpointStatus.SUSPENDED
+            closing: events.RunEvent = events.RunSuspended(tuple(execution.parked))
+        else:
+            try:
+                output = self._graph.project(execution.state)
+            except Exception as error:  # R3.16: the run fails with that error
+                raise _Ended(error) from error
+            outcome, status = Completed(output, execution.state, execution.superstep), CheckpointStatus.COMPLETED
+            closing = events.RunCompleted()
+        if not self._control.finish():
+            raise _Stopped
+        draft = self._drafts.checkpoint(status, execution, (), parent=self._ledger.latest, settled=self._settled)
+        self._ledger.add(draft, [self._drafts.event(closing, draft.header.id)])
+        await self._close()
+        return outcome
+
+    async def _block(self, following: Advance, results: list[TaskResult], error: BaseException) -> Outcome:
+        """Close the turn as Failed and take it out of the history (R6.36). Raises: the block's own error."""
+        if not self._control.finish():
+            await self._keep(results)
+            raise _Stopped
+        before = self._ledger.latest
+        told = [event for one in results if one.task.id not in self._noted for event in self._drafts.task_events(before, one)]
+        try:
+            parent, patch = await retracting_patch(
+                self._ledger.checkpointer, self._drafts.thread_id, self._settled, following.execution, self._voice.birth_id
+            )
+        except Exception as cause:
+            raise CheckpointWriteFailed(cause=cause, run_error=error) from cause
+        journal = journal_of(self._graph.plan, results, following, inline=False)
+        draft = self._drafts.checkpoint(
+            CheckpointStatus.FAILED, following.execution, patch, parent=parent, settled=None, journal=journal, after=before
+        )
+        told.append(self._drafts.event(events.RunFailed(named(error)), draft.header.id))
+        self._ledger.replace(draft, told)
+        self.execution = following.execution
+        try:
+            await self._close(retract=True)
+        except CheckpointWriteFailed as failed:
+            raise CheckpointWriteFailed(cause=failed.cause, run_error=error) from failed
+        raise _Closed(error)
+
+    async def _stopped(self) -> BaseException:
+        """Record the cancellation or the timeout against the last checkpoint; the thread is there to be recovered (R8.3, R8.9)."""
+        expired = self._control.cause is StopCause.EXPIRED
+        at = self._ledger.latest
+        error: RunError = (
+            DeadlineExceeded(checkpoint_id=at, timeout=self._config.budgets.timeout) if expired else RunCancelled(checkpoint_id=at)
+        )
+        self._ledger.say([self._drafts.event(events.RunTimedOut() if expired else events.RunCancelled(), at)])
+        return await self._closed(error)
+
+    async def _failed(self, ended: _Ended) -> BaseException:
+        """Record the failure; a stop that came first outranks it (R3.20)."""
+        if not self._control.finish():
+            return await self._stopped()
+        self._ledger.say([*ended.events, self._drafts.event(events.RunFailed(named(ended.error)), self._ledger.latest)])
+        return await self._closed(ended.error)
+
+    async def _closed(self, error: BaseException) -> BaseException:
+        """Commit a bad ending: the error to raise."""
+        try:
+            await self._close()
+        except CheckpointWriteFailed as failed:
+            await self._ledger.give_up()
+            return CheckpointWriteFailed(cause=failed.cause, run_error=error)
+        return error
+
+    async def _close(self, *, retract: bool = False) -> None:
+        """The closing commit. A cancellation that breaks it is forgotten and it is tried afresh (R8.6). Raises: CheckpointWriteFailed."""
+        broken = False
+        while True:
+            try:
+                await self._ledger.close(retract=retract)
+            except asyncio.CancelledError:
+                _absorb()
+                broken = True
+            except CheckpointWriteFailed as failed:
+                if broken and isinstance(failed.cause, StaleClaim):  # the broken commit was applied, and freed the thread
+                    return
+                raise
+            else:
+                return
+
+
+def _absorb() -> bool:
+    """Forget cancellations asked of the run's own task; True when there were any."""
+    own = asyncio.current_task()
+    asked = False
+    while own is not None and own.cancelling():
+        own.uncancel()
+        asked = True
+    return asked
+
+
+async def _interrupted() -> bool:
+    """True when the run's own task was cancelled inside a node call, by a stop or by the node itself; that is over then."""
+    own = asyncio.current_task()
+    if own is None or not own.cancelling():
+        return False
+    with contextlib.suppress(asyncio.CancelledError):  # a node that cancelled itself and returned has left a cancellation behind
+        await asyncio.sleep(0)
+    return _absorb()

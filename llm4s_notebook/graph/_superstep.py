@@ -1,0 +1,221 @@
+"""Running the tasks of one superstep (3.1). A failing task never stops its siblings (R3.18), so this is no TaskGroup.
+
+A superstep of one task runs in the caller's own asyncio task. Of several, each gets an asyncio task of its own, at most
+`max_concurrency` at once; all of them are out before `run` ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+
+from ..errors import InvalidRoute
+from ._breakpoint import held_before
+from ._check import check_result, failure_of, route_problems
+from ._context import RunContext, RunVoice
+from ._execution import Execution, Task
+from ._outcome import Ending, TaskResult
+from ._plan import NodeSpec
+from ._state import ThreadState
+
+_MAX_THREADS = 512
+_THREADS_EXIST = sys.platform != "emscripten"
+
+
+@functools.cache
+def _workers() -> ThreadPoolExecutor:
+    """The threads plain functions run in; the loop's own few could all be taken by functions that wait."""
+    return ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="llm4s-node")
+
+
+class Superstep:
+    """One superstep's tasks. `results` fills while they run and stays readable when `run` was cancelled.
+
+    `recorded` are results that need no running (R8.10). `finished` hears of each result of a superstep of several tasks.
+    `running` holds the asyncio tasks that a stop has to cancel.
+    """
+
+    def __init__(
+        self,
+        execution: Execution,
+        voice: RunVoice,
+        checkpoint_id: str,
+        *,
+        recorded: Mapping[str, TaskResult] | None = None,
+        finished: Callable[[TaskResult], None] | None = None,
+        running: set[asyncio.Task[Any]] | None = None,
+    ) -> None:
+        self.execution = execution
+        self.results: dict[str, TaskResult] = {}
+        self._voice = voice
+        self._checkpoint_id = checkpoint_id
+        self._recorded = recorded or {}
+        self._finished = finished
+        self._running: set[asyncio.Task[Any]] = set() if running is None else running
+        self._crash: BaseException | None = None
+
+    async def run(self) -> list[TaskResult]:
+        """Run what has to run; results in frontier order whatever finished first (R3.2).
+
+        Raises: CancelledError when the caller's task was cancelled, after every task is out; a BaseException that is neither
+        an Exception nor a cancellation and that a node let escape.
+        """
+        due = [task for task in self.execution.frontier if not self._settled(task)]
+        if len(due) == 1:
+            result = self.results[due[0].id] = await self._alone(due[0])
+            if len(self.results) == 1:
+                return [result]
+        elif due:
+            await self._together(iter(due), len(due))
+        if self._crash is not None:
+            raise self._crash
+        return self.ordered()
+
+    def ordered(self) -> list[TaskResult]:
+        """The results there are, in frontier order."""
+        results = self.results
+        return [results[task.id] for task in self.execution.frontier if task.id in results]
+
+    def _settled(self, task: Task) -> bool:
+        """Results that need no call: recorded ones, replays, and tasks held before they run (R5.30)."""
+        if task.id in self._recorded:
+            self.results[task.id] = self._recorded[task.id]
+        elif task.replay is not None:
+            self.results[task.id] = self._replay(task)
+        elif self._voice.config.interrupt_before and held_before(task, self._voice.config):
+            self.results[task.id] = TaskResult(task, Ending.HELD)
+        else:
+            return False
+        return True
+
+    def _replay(self, task: Task) -> TaskResult:
+        """Complete a task held after it ran with its stored routes, checked again as if just returned (R5.16, R5.22)."""
+        routes = task.replay or ()
+        problems = route_problems(self.execution.plan, routes)
+        if problems:
+            return TaskResult(task, Ending.FAILED, error=InvalidRoute(node_id=task.node, task_id=task.id, reason="; ".join(problems)))
+        return TaskResult(task, Ending.COMPLETED, routes=routes)
+
+    async def _alone(self, task: Task) -> TaskResult:
+        own = asyncio.current_task()
+        if own is None:  # a coroutine driven without a task cannot be stopped either
+            return await self._attempt(task)
+        asked = own.cancelling()
+        self._running.add(own)
+        try:
+            result = await self._attempt(task)
+        finally:
+            self._running.discard(own)
+        return result if own.cancelling() <= asked else TaskResult(task, Ending.CANCELLED)
+
+    async def _together(self, due: Iterator[Task], count: int) -> None:
+        loop = asyncio.get_running_loop()
+        limit = min(self._voice.config.budgets.max_concurrency, count)
+        own: set[asyncio.Task[None]] = set()
+        over: asyncio.Future[None] = loop.create_future()
+
+        def begin() -> None:
+            task = next(due, None)
+            if task is not None:
+                running = loop.create_task(self._one(task), name=f"task {task.id} of node {task.node}")
+                own.add(running)
+                self._running.add(running)
+                running.add_done_callback(ended)
+
+        def ended(running: asyncio.Task[None]) -> None:
+            own.discard(running)
+            self._running.discard(running)
+            begin()
+            if not own and not over.done():
+                over.set_result(None)
+
+        for _ in range(limit):
+            begin()
+        interrupted = False
+        while own:
+            try:
+                await over
+            except asyncio.CancelledError:
+                interrupted = True
+                over = loop.create_future()
+                for _ in due:  # nothing more is started
+                    pass
+                for running in list(own):
+                    running.cancel()
+        if interrupted:
+            raise asyncio.CancelledError
+
+    async def _one(self, task: Task) -> None:
+        try:
+            result = await self._attempt(task)
+        except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
+            self._crash = self._crash or error
+            return
+        if cast("asyncio.Task[Any]", asyncio.current_task()).cancelling():  # it returned with the cancellation still showing (R8.5)
+            result = TaskResult(task, Ending.CANCELLED)
+        self.results[task.id] = result
+        if self._finished is not None:
+            self._finished(result)
+
+    async def _attempt(self, task: Task) -> TaskResult:
+        """One call of the task's node, and its checked result."""
+        plan = self.execution.plan
+        spec = plan.nodes[task.node]
+        if self._voice.cancelled():
+            return TaskResult(task, Ending.CANCELLED)
+        context = RunContext(self._voice, self._checkpoint_id, task.id, task.node, self.execution.superstep)
+        self._voice.active[task.id] = task.node
+        try:
+            given = None if spec.codec.unit else spec.codec.decode(task.input)
+            state = ThreadState(plan.keys, self.execution.slots)
+            if spec.threaded:
+                returned = await call_in_thread(spec, given, state, context)
+            else:
+                returned = await spec.call(given, state, context)
+            return check_result(plan, spec, task, returned, context)
+        except asyncio.CancelledError:
+            return TaskResult(task, Ending.CANCELLED)
+        except Exception as error:
+            return failure_of(spec, task, error)
+        finally:
+            del self._voice.active[task.id]
+
+
+async def call_in_thread(spec: NodeSpec, given: Any, state: ThreadState, context: RunContext) -> Any:
+    """Call a plain function in a worker thread; a cancelled caller still waits for it and drops its result (D24)."""
+    if not _THREADS_EXIST:
+        returned = spec.call(given, state, context)
+        return await returned if inspect.isawaitable(returned) else returned
+    run = contextvars.copy_context().run
+    future = asyncio.get_running_loop().run_in_executor(_workers(), lambda: run(_in_thread, spec, given, state, context))
+    interrupted = False
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled():
+                break
+            interrupted = True
+        except Exception:
+            break
+    if interrupted:
+        future.exception()
+        raise asyncio.CancelledError
+    returned = future.result()
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _in_thread(spec: NodeSpec, given: Any, state: ThreadState, context: RunContext) -> Any:
+    """The call itself; the two exceptions that must not cross into an event loop are translated."""
+    try:
+        return spec.call(given, state, context)
+    except StopIteration as error:
+        raise RuntimeError("the node raised StopIteration") from error
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise RuntimeError(f"the node raised {type(error).__name__} in a worker thread") from error

@@ -1,0 +1,120 @@
+"""Checks that need nothing but the text: its length, a pattern, a word list, JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+from ..errors import ConfigError, Refused
+
+
+class LengthCheck:
+    """Refuse a text of fewer than `min` or more than `max` characters (code points); None sets no bound."""
+
+    def __init__(self, min: int | None = None, max: int | None = None, *, name: str = "LengthCheck") -> None:
+        problems = [
+            f"{what} must not be negative, not {value}" for what, value in (("min", min), ("max", max)) if value is not None and value < 0
+        ]
+        if min is not None and max is not None and min > max:
+            problems.append(f"min {min} is above max {max}")
+        if problems:
+            raise ConfigError(field=name, problems=problems)
+        self.name = name
+        self.min = min
+        self.max = max
+
+    def __repr__(self) -> str:
+        return f"LengthCheck(min={self.min}, max={self.max})"
+
+    async def check(self, text: str) -> str:
+        """Return the text as it is. Raises: Refused."""
+        length = len(text)
+        if self.min is not None and length < self.min:
+            raise Refused(f"Input too short: {length} characters, at least {self.min} wanted")
+        if self.max is not None and length > self.max:
+            raise Refused(f"Input too long: {length} characters, at most {self.max} allowed")
+        return text
+
+
+class RegexValidator:
+    """Refuse a text in which the pattern is not found; anchor it to match the whole text.
+
+    `must="not match"` turns it round: a text in which the pattern is found is refused.
+    """
+
+    def __init__(
+        self,
+        pattern: str | re.Pattern[str],
+        *,
+        must: Literal["match", "not match"] = "match",
+        message: str | None = None,
+        name: str = "RegexValidator",
+    ) -> None:
+        try:
+            self.pattern = re.compile(pattern)
+        except re.error as error:
+            raise ConfigError(field=name, problems=[f"pattern {pattern!r}: {error}"]) from error
+        if must not in ("match", "not match"):
+            raise ConfigError(field=name, problems=[f"must is 'match' or 'not match', not {must!r}"])
+        self.name = name
+        self.must = must
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"RegexValidator({self.pattern.pattern!r}, must={self.must!r})"
+
+    async def check(self, text: str) -> str:
+        """Return the text as it is. Raises: Refused."""
+        if (self.pattern.search(text) is not None) is not (self.must == "match"):
+            verb = "does not match" if self.must == "match" else "matches"
+            raise Refused(self.message or f"the text {verb} the pattern {self.pattern.pattern}")
+        return text
+
+
+class WordList:
+    """Refuse a text that contains one of these words, as whole words and in any case."""
+
+    def __init__(self, words: Iterable[str], *, name: str = "WordList", message: str | None = None) -> None:
+        listed = [words] if isinstance(words, str) else list(words)
+        if not listed or any(not word.strip() for word in listed):
+            raise ConfigError(field=name, problems=["at least one word is wanted, and none may be blank"])
+        self.name = name
+        self.words = tuple(listed)
+        self.message = message
+        # not \b: a listed word may begin or end with something that is no letter
+        found = "|".join(re.escape(word.strip()) for word in sorted(listed, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<!\w)(?:{found})(?!\w)", re.IGNORECASE)
+
+    def __repr__(self) -> str:
+        return f"WordList({len(self.words)} words)"
+
+    async def check(self, text: str) -> str:
+        """Return the text as it is. Raises: Refused, naming the words found."""
+        found = list(dict.fromkeys(match.group().lower() for match in self._pattern.finditer(text)))
+        if found:
+            raise Refused(self.message or f"inappropriate content: {', '.join(found)}")
+        return text
+
+
+class JsonValidator:
+    """Refuse a text that is not one JSON document."""
+
+    def __init__(self, *, name: str = "JsonValidator") -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return "JsonValidator()"
+
+    async def check(self, text: str) -> str:
+        """Return the text as it is. Raises: Refused, saying where it stops being JSON."""
+        try:
+            json.loads(text, parse_constant=_no_constant)
+        except ValueError as error:
+            raise Refused(f"not valid JSON: {error}") from error
+        return text
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not a JSON value")

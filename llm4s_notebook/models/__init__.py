@@ -1,0 +1,40 @@
+"""Messages, the chat client protocol and a scripted client. Knows nothing of graphs or agents."""
+
+from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatClient, ToolHints, ToolSpec
+from ._conversation import call_id_problems, conversation_problems, message_problems
+from ._json import FrozenDict, FrozenList, Json, compact, freeze, thaw
+from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
+from ._scripted import ScriptedClient, ScriptExhausted, calls
+from ._usage import ModelUsage, Usage, UsageSummary
+
+__all__ = [
+    "AssistantMessage",
+    "ChatClient",
+    "Completion",
+    "Delta",
+    "FrozenDict",
+    "FrozenList",
+    "Json",
+    "Message",
+    "ModelRequest",
+    "ModelUsage",
+    "ScriptExhausted",
+    "ScriptedClient",
+    "StreamingChatClient",
+    "SystemMessage",
+    "ToolCall",
+    "ToolHints",
+    "ToolMessage",
+    "ToolResultOutcome",
+    "ToolSpec",
+    "Usage",
+    "UsageSummary",
+    "UserMessage",
+    "call_id_problems",
+    "calls",
+    "compact",
+    "conversation_problems",
+    "freeze",
+    "message_problems",
+    "thaw",
+]

@@ -1,0 +1,80 @@
+"""What the loop asks of a language model: one request in, one completion out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from ._json import FrozenDict, Json
+from ._message import AssistantMessage, Message
+from ._usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHints:
+    """What a tool says of itself, with the careful defaults of MCP's annotations (3.1.2). Nothing enforces them."""
+
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is shown it; `parameters` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Json = field(default_factory=lambda: FrozenDict({"type": "object", "properties": {}}))
+    hints: ToolHints = ToolHints()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What one model call is sent: the system message first if there is one, then the conversation, and the tools on offer."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        if type(self.messages) is not tuple:
+            object.__setattr__(self, "messages", tuple(self.messages))
+        if type(self.tools) is not tuple:
+            object.__setattr__(self, "tools", tuple(self.tools))
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a model call gave; `usage` is None where the provider told none (1.5.3)."""
+
+    message: AssistantMessage
+    usage: Usage | None = None
+    model: str = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One piece of a streamed completion; exactly the last one carries the whole `completion`."""
+
+    text: str = ""
+    thinking: str = ""
+    completion: Completion | None = None
+
+
+class ChatClient(Protocol):
+    """A language model. A failing call raises; an error with a true `recoverable` may succeed when asked again."""
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Answer the request with one assistant message."""
+        ...
+
+
+@runtime_checkable
+class StreamingChatClient(Protocol):
+    """A chat client that can also give its completion in pieces."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Yield text as it comes and, last, the whole completion."""
+        ...

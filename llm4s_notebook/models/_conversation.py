@@ -1,0 +1,75 @@
+"""Whether a list of messages is a conversation that may be sent to a model (1.3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ._json import Json, compact
+from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
+
+
+def call_id_problems(calls: Sequence[ToolCall]) -> list[str]:
+    """What is wrong with the call ids of one message: blank or repeated ones (1.3.5)."""
+    problems: list[str] = []
+    seen: set[str] = set()
+    for call in calls:
+        if not call.id.strip():
+            problems.append("a tool call has a blank id")
+        elif call.id in seen:
+            problems.append(f"tool call id '{call.id}' is used more than once")
+        seen.add(call.id)
+    return problems
+
+
+def message_problems(message: AssistantMessage) -> list[str]:
+    """What keeps a model's message from being stored: bad call ids, a blank answer without calls (1.3.5), or what JSON cannot hold."""
+    unfit = [problem for problem in (_unfit("the text", message.content), *map(_unfit_call, message.tool_calls)) if problem]
+    if message.tool_calls:
+        return [*call_id_problems(message.tool_calls), *unfit]
+    return unfit if message.content is not None and message.content.strip() else ["the answer is blank and has no tool calls"]
+
+
+def _unfit_call(call: ToolCall) -> str | None:
+    return _unfit("a tool call", [call.id, call.name, call.arguments])
+
+
+def _unfit(what: str, value: Json) -> str | None:
+    """Why a value cannot be written as JSON text: half a surrogate pair, or a number of thousands of digits."""
+    if value is None or (isinstance(value, str) and value.isascii()):
+        return None
+    try:
+        compact(value).encode()
+    except ValueError as error:
+        return f"{what} has no JSON form: {error}"
+    return None
+
+
+def conversation_problems(messages: Sequence[Message], *, first: int = 0) -> list[str]:
+    """Every fault from message `first` on; what comes before is taken as checked.
+
+    Each tool call must have exactly one result directly after its message, each result must belong to such a call, and a
+    system message may only come first.
+    """
+    problems: list[str] = []
+    open_calls: list[str] = []
+
+    def close() -> None:
+        problems.extend(f"tool call '{call}' has no result straight after it" for call in open_calls)
+        open_calls.clear()
+
+    for at in range(first, len(messages)):
+        message = messages[at]
+        if isinstance(message, ToolMessage):
+            if message.tool_call_id in open_calls:
+                open_calls.remove(message.tool_call_id)
+            else:
+                problems.append(f"tool result '{message.tool_call_id}' does not follow a tool call of that id")
+            continue
+        close()
+        if isinstance(message, SystemMessage) and at > 0:
+            problems.append("a system message may only come first")
+        elif isinstance(message, AssistantMessage):
+            problems.extend(message_problems(message))
+            open_calls.extend(call.id for call in message.tool_calls)
+    close()
+    return problems

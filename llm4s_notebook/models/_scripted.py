@@ -1,0 +1,90 @@
+"""A chat client that replays a script: for tests, lessons and demos that must go the same way every time."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import TypeAlias, cast
+
+from ._client import Completion, Delta, ModelRequest
+from ._message import AssistantMessage, ToolCall
+from ._usage import Usage
+
+Step: TypeAlias = "str | AssistantMessage | Completion | BaseException | type[BaseException] | Callable[[ModelRequest], object]"
+
+_USAGE = Usage(10, 20)
+
+
+def calls(*tool_calls: ToolCall, text: str | None = None) -> AssistantMessage:
+    """A script step: an assistant message that asks for these tool calls."""
+    return AssistantMessage(text, tool_calls)
+
+
+class ScriptExhausted(Exception):
+    """The script has no step for this request; `calls` is the number of requests sent, this one included."""
+
+    def __init__(self, calls: int, steps: int) -> None:
+        self.calls = calls
+        super().__init__(f"the script has {steps} step{'s' if steps != 1 else ''} and was asked {calls} times")
+
+
+class ScriptedClient:
+    """Answer the first request with the first step, the second with the second, and so on.
+
+    A `str` is a final answer, `calls(…)` a message with tool calls, a `Completion` goes out as it is (so may be without
+    usage), an exception is raised, and a callable (async or plain) is given the request and returns any of these.
+    `requests` holds every request it was sent. Streaming cuts the text into pieces of `chunk_size` characters and waits
+    `delay` seconds before each. One client may be used from several threads and loops.
+    """
+
+    def __init__(
+        self, *steps: Step, usage: Usage | None = _USAGE, model: str = "scripted", chunk_size: int = 8, delay: float = 0.0
+    ) -> None:
+        if chunk_size < 1:
+            raise ValueError("chunk_size must be at least 1")
+        self.steps = steps
+        self.usage = usage
+        self.model = model
+        self.chunk_size = chunk_size
+        self.delay = delay
+        self.requests: list[ModelRequest] = []
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"ScriptedClient({len(self.steps)} steps, {len(self.requests)} requests)"
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Play the next step. Raises what the step says, or ScriptExhausted after the last one."""
+        with self._lock:
+            self.requests.append(request)
+            at = len(self.requests) - 1
+        if at >= len(self.steps):
+            raise ScriptExhausted(at + 1, len(self.steps))
+        return await self._play(self.steps[at], request)
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Play the next step in pieces; the last delta carries the completion."""
+        completion = await self.complete(request)
+        text = completion.message.content or ""
+        for start in range(0, len(text), self.chunk_size):
+            await asyncio.sleep(self.delay)
+            yield Delta(text=text[start : start + self.chunk_size])
+        yield Delta(completion=completion)
+
+    async def _play(self, step: object, request: ModelRequest) -> Completion:
+        if isinstance(step, str):
+            return Completion(AssistantMessage(step), self.usage, self.model)
+        if isinstance(step, AssistantMessage):
+            return Completion(step, self.usage, self.model)
+        if isinstance(step, Completion):
+            return step
+        if isinstance(step, BaseException):
+            raise step
+        if isinstance(step, type) and issubclass(cast(type[object], step), BaseException):
+            raise cast(type[BaseException], step)
+        if callable(cast(object, step)):
+            made: object = cast(Callable[[ModelRequest], object], step)(request)
+            return await self._play(await made if inspect.isawaitable(made) else made, request)
+        raise TypeError(f"a script step is a str, calls(…), a Completion, an exception or a callable, not {step!r}")

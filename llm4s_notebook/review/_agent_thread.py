@@ -1,0 +1,117 @@
+"""An agent as a session drives it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..agent import Agent, AgentNode, AgentResult, GuardrailReviewMiddleware, InterruptKind
+from ..checkpoint import Checkpointer
+from ..errors import ConfigError, ResumeProblem, ThreadNotFound
+from ..graph import Answers, BreakpointPhase, CompiledGraph, GraphRuntime, RunConfig
+from ..wire import GraphPicture
+from ._agent_view import stored_turn
+from ._picture import agent_children, agent_part, picture
+from ._thread import NEW, Run, Stored
+
+_NODES = {"model": AgentNode.MODEL, "call-tool": AgentNode.TOOL, "finish": AgentNode.FINISH}
+
+
+class AgentThread:
+    """Threads of one agent, in the words of the wire."""
+
+    is_agent = True
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    @property
+    def title(self) -> str:
+        return self._agent.id
+
+    @property
+    def runtime(self) -> GraphRuntime:
+        return self._agent.runtime
+
+    @property
+    def checkpointer(self) -> Checkpointer:
+        return self._agent.runtime.checkpointer
+
+    @property
+    def graph(self) -> CompiledGraph[Any, Any]:
+        return self._agent.graph
+
+    # -- runs --------------------------------------------------------------------------------------------------------
+
+    async def start(self, query: Any, thread_id: str, config: RunConfig) -> Run:
+        return await self._agent.start(query, thread_id=thread_id, config=config)
+
+    async def resume(self, thread_id: str, answers: Answers, config: RunConfig) -> Run:
+        return await self._agent.start_resume(thread_id, answers, config)
+
+    async def recover(self, thread_id: str, config: RunConfig) -> Run:
+        return await self._agent.start_recover(thread_id, config)
+
+    async def abandon(self, thread_id: str) -> AgentResult:
+        return await self._agent.abandon(thread_id)
+
+    async def load(self, thread_id: str) -> Stored:
+        try:
+            return self.stored(await self._agent.result(thread_id))
+        except ThreadNotFound:
+            return NEW
+
+    def stored(self, result: AgentResult) -> Stored:
+        return stored_turn(result, self._reviews_guardrails)
+
+    # -- the diagram -------------------------------------------------------------------------------------------------
+
+    def picture(self) -> GraphPicture:
+        before, after = self._agent.held
+        return picture(self._agent.graph.topology(), agent_part, agent_children, fixed_before=before, fixed_after=after)
+
+    def expand(self, node: str, phase: BreakpointPhase) -> frozenset[str]:
+        owner, _, step = node.partition("/")
+        shape = next((shape for shape in self._agent.graph.topology().nodes if shape.id == node), None)
+        if shape is None:
+            raise ConfigError(field="breakpoints", problems=[f"graph '{self._agent.graph.id}' does not have node '{node}'"])
+        if step in _NODES:
+            return self._agent.breakpoint_nodes(_NODES[step], phase, owner)
+        folded = agent_part(node, shape.resume).step
+        if folded is not None:
+            raise ConfigError(field="breakpoints", problems=[f"node '{node}' continues step '{folded}' and is held through it"])
+        return frozenset({node})
+
+    # -- what only the agent knows -----------------------------------------------------------------------------------
+
+    def _reviews_guardrails(self, agent: str, middleware: str) -> bool:
+        return isinstance(self._agent.middleware(agent, middleware), GuardrailReviewMiddleware)
+
+    def check_edit(self, interrupt_id: str, stored: Stored, arguments: Mapping[str, Any]) -> list[ResumeProblem]:
+        review = next((review for review in stored.result.pending if review.id == interrupt_id), None)
+        if review is None or review.kind is not InterruptKind.APPROVAL or review.tool_name is None:
+            return []
+        tool = self._agent.tool(review.owner, review.tool_name)
+        if tool is None:
+            return []  # it was there when the call was made; resume says what has become of it
+        try:
+            tool.decode(dict(arguments))
+        except Exception as error:  # a validator of the user's may raise anything (3.2.1)
+            return [
+                _field_problem(interrupt_id, fault) for fault in getattr(error, "problems", None) or [str(error) or type(error).__name__]
+            ]
+        return []
+
+
+_FAULT = re.compile(r"\$((?:\.[^.\[\]:]+|\[\d+\])*): (.*)", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]:]+)|\[(\d+)\]")
+
+
+def _field_problem(interrupt_id: str, fault: str) -> ResumeProblem:
+    """A fault of 3.3.6 ("$.limit: 500 is above maximum 100") as a problem of that field."""
+    found = _FAULT.fullmatch(fault)
+    if found is None:
+        return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=fault, path=("arguments",))
+    steps = tuple(name or int(index) for name, index in _STEP.findall(found[1]))
+    return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=found[2], path=("arguments", *steps))

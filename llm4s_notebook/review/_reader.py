@@ -1,0 +1,95 @@
+"""A thread as its store has it, read again whenever it may have changed there. The checkpoint is the one source of truth (W1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
+from ..errors import ReplayUnavailable
+from ._answered import AnsweredLog
+from ._thread import NEW, ReviewedThread, Stored
+from ._trace import Trace
+
+PAGE = 1000
+
+
+class ThreadReader:
+    """The last reading: the turn as stored, what its log says, and whether somebody else runs it."""
+
+    def __init__(self, thread: ReviewedThread, thread_id: str, clock: Clock) -> None:
+        self._thread = thread
+        self._thread_id = thread_id
+        self._clock = clock
+        self.stored: Stored = NEW
+        self.log = AnsweredLog()
+        self.trace = Trace()
+        self.head: Head | None = None
+        self.was_read = False
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the store says that a run is under way: to be asked while this session has none."""
+        head = self.head
+        if head is None or head.claim is None or head.claim.expires_at <= self._clock.now():
+            return False
+        return head.status is None or head.status is CheckpointStatus.RUNNING
+
+    async def read(self) -> None:
+        """Read the thread anew. Raises: StoreUnavailable; RestoreRejected where the agent or graph has changed."""
+        store = self._thread.checkpointer
+        # the head first: what changes after it is seen as a changed head
+        head = await store.head(self._thread_id)
+        await self.read_events()
+        self.stored = await self._thread.load(self._thread_id) if head.checkpoint_id is not None else NEW
+        self.head = head
+        self.was_read = True
+
+    async def has_changed(self) -> bool:
+        """One cheap look at the store: whether `read` would find something new."""
+        before, was_elsewhere = self.head, self.elsewhere
+        now = await self._thread.checkpointer.head(self._thread_id)
+        if before is None or _mark(before) != _mark(now):
+            return True
+        self.head = now  # a renewed claim is no news, but its new end is
+        return self.elsewhere != was_elsewhere
+
+    async def settle(self, result: Any, run_id: str) -> None:
+        """Draw what a run of our own has just returned, unless somebody has gone on with the thread meanwhile."""
+        await self.read_events()
+        self.stored = self._thread.stored(result)
+        self.head = await self._thread.checkpointer.head(self._thread_id)
+        if (self.head.checkpoint_id or "").rpartition("/")[0] != run_id:  # ids are "<run id>/<number>" (R1.5)
+            await self.read()
+
+    async def read_events(self) -> None:
+        """Catch up with the thread's log."""
+        store = self._thread.checkpointer
+        while True:
+            try:
+                records = await store.events_after(self._thread_id, self.log.sequence, PAGE)
+            except ReplayUnavailable as gone:
+                self.log.sequence = gone.earliest - 1
+                continue
+            self.see(records)
+            if len(records) < PAGE:
+                return
+
+    def see(self, records: Iterable[EventRecord]) -> None:
+        seen = tuple(records)
+        self.log.see(seen)
+        self.trace.see(seen)
+
+    def without(self, answered: Iterable[str]) -> None:
+        """Take the cards away whose answers have just been admitted."""
+        gone = set(answered)
+        self.stored = replace(
+            self.stored,
+            cards=tuple(card for card in self.stored.cards if card.id not in gone),
+            waiting={waiting: said for waiting, said in self.stored.waiting.items() if waiting not in gone},
+        )
+
+
+def _mark(head: Head) -> tuple[object, ...]:
+    return head.checkpoint_id, head.status, head.write_count, None if head.claim is None else head.claim.token

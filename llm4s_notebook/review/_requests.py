@@ -1,0 +1,249 @@
+"""What a browser asks, carried out: a request in, exactly one reply out, failures too (W1.5).
+
+A message can only name interrupts that wait here, and switches that the diagram has; whatever else it carries is refused
+(F12, F25). An edit is checked against the waiting call's own tool, as the form checks it (D25).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from ..errors import ConfigError, DecodeError, InvalidResume, ResumeProblem
+from ..graph import BreakpointPhase, RunConfig
+from ..wire import (
+    Abandon,
+    Cancel,
+    Done,
+    Hello,
+    Problem,
+    Recover,
+    Refusal,
+    Request,
+    Run,
+    SaveDraft,
+    SetHold,
+    Submit,
+    Welcome,
+    request_adapter,
+)
+from ..wire import Drafts as DraftsMessage
+from ._check import checked
+from ._conduct import Conductor
+from ._drafts import Drafts
+from ._observers import Observers
+from ._project import error_view
+
+Say = Done | Welcome | Refusal | DraftsMessage
+Reply = Callable[[Say], None]
+
+# So many requests are remembered, to answer one that is delivered twice without carrying it out twice.
+REMEMBERED = 500
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Received:
+    fingerprint: str
+    answer: Say | None = None
+    replies: list[Reply] = field(default_factory=list[Reply])
+
+
+class Desk:
+    """Takes a session's requests. `pushes` are told of changed drafts."""
+
+    def __init__(self, conductor: Conductor, drafts: Drafts, config: RunConfig) -> None:
+        self.pushes: Observers[Say] = Observers()
+        self._conductor = conductor
+        self._drafts = drafts
+        self._config = config
+        self._received: OrderedDict[str, _Received] = OrderedDict()
+        self._lock = threading.Lock()
+        conductor.answered.add(self._forget_drafts)
+
+    def receive(self, content: object, reply: Reply, *, read_only: bool = False) -> None:
+        """Check the message's shape where it arrives, and carry it out on the session's loop."""
+        try:
+            text = json.dumps(content, allow_nan=False, sort_keys=True)
+            request = request_adapter.validate_json(text, strict=True)
+            fingerprint = hashlib.sha256(text.encode()).hexdigest()
+        except (ValidationError, ValueError, TypeError, RecursionError) as error:
+            reply(_refusal(_id_in(content), DecodeError(problems=_faults(error), what="the message from the browser")))
+            return
+        if read_only and not isinstance(request.body, Hello):
+            reply(
+                _refusal(request.request_id, ConfigError(field="view", problems=["this view is read-only: it shows and changes nothing"]))
+            )
+            return
+        with self._lock:
+            known = self._received.get(request.request_id)
+            if known is None:
+                received = self._received[request.request_id] = _Received(fingerprint, replies=[reply])
+                while len(self._received) > REMEMBERED:
+                    self._received.popitem(last=False)
+            elif known.fingerprint == fingerprint and known.answer is None:
+                known.replies.append(reply)
+                return
+            else:
+                received = known
+        if known is None:
+            if not self._conductor.home.post(lambda: self._begin(request, received)):
+                problem = "no event loop runs that could carry it out; use the widget in a notebook's kernel"
+                self._close(received, _refusal(request.request_id, ConfigError(field="session", problems=[problem])))
+        elif known.answer is not None and known.fingerprint == fingerprint:
+            reply(known.answer)
+        else:
+            problem = f"request id {request.request_id!r} was used for another request"
+            reply(_refusal(request.request_id, ConfigError(field="request_id", problems=[problem])))
+
+    def _begin(self, request: Request, received: _Received) -> None:
+        self._conductor.own(self._answer(request, received), f"llm4s request {request.request_id}")
+
+    async def _answer(self, request: Request, received: _Received) -> None:
+        try:
+            answer = await self._carry_out(request)
+        except asyncio.CancelledError:  # the loop is closing; the person is told all the same
+            self._close(received, _refusal(request.request_id, ConfigError(field="session", problems=["the kernel is stopping"])))
+            raise
+        except Exception as error:
+            answer = _refusal(request.request_id, error)
+        self._close(received, answer)
+
+    def _close(self, received: _Received, answer: Say) -> None:
+        with self._lock:
+            received.answer = answer
+            replies, received.replies = received.replies, []
+        for reply in replies:
+            try:
+                reply(answer)
+            except Exception:
+                _log.exception("a reply could not be sent")
+
+    # -- one request -------------------------------------------------------------------------------------------------
+
+    async def _carry_out(self, request: Request) -> Say:
+        conductor, body = self._conductor, request.body
+        match body:
+            case Hello():
+                await conductor.refresh()
+                state = conductor.board.document()
+                return Welcome(kind="welcome", request_id=request.request_id, revision=state.revision, drafts=self._drafts.all())
+            case Run(query=query):
+                await self._admitted(lambda told: conductor.run(query, self._config, admitted=told, quiet=True))
+                said = "started"
+            case Submit():
+                said = await self._submit(body)
+            case Cancel():
+                said = "cancelling" if conductor.request_cancel() else "nothing was running"
+            case Recover():
+                await self._admitted(lambda told: conductor.recover(self._config, admitted=told, quiet=True))
+                said = "recovering"
+            case Abandon():
+                await conductor.abandon(quiet=True)
+                said = "given up; nothing of the turn is kept"
+            case SetHold(node=node, phase=phase, on=on):
+                conductor.breakpoints.hold(node, BreakpointPhase[phase], on)
+                said = f"{'hold' if on else 'no hold'} {phase.lower()} {node}" + (
+                    " from the next run or resume" if conductor.board.underway is not None else ""
+                )
+            case SaveDraft():
+                said = self._save_draft(body, request.request_id)
+        return Done(kind="done", request_id=request.request_id, said=said)
+
+    async def _submit(self, submit: Submit) -> str:
+        conductor = self._conductor
+        known = {card.id for card in conductor.reader.stored.cards}
+        if not known.issuperset(decision.id for decision in submit.decisions):
+            await conductor.refresh()  # it may have come to wait in another kernel a moment ago
+        sending = checked(submit.decisions, conductor.reader, conductor.thread)
+        await self._admitted(
+            lambda told: conductor.answer(sending.answers, self._config, summaries=sending.summaries, admitted=told, quiet=True)
+        )
+        return sending.said
+
+    def _forget_drafts(self, answered: tuple[str, ...]) -> None:
+        """What is answered, here or in code, needs no draft any more (W1.4)."""
+        if self._drafts.forget(answered):
+            self._push_drafts(None)
+
+    def _save_draft(self, body: SaveDraft, request_id: str) -> str:
+        reader = self._conductor.reader
+        if body.draft is not None and body.id not in reader.stored.waiting:
+            problem = ResumeProblem(interrupt_id=body.id, code="unknown", message="nothing of that id waits")
+            refusal = InvalidResume(graph_id=self._conductor.thread.graph.id, problems=[problem])
+            raise reader.log.explained(refusal, reader.stored.waiting.values())
+        try:
+            self._drafts.save(body.id, body.draft)
+        except ValueError as error:
+            raise ConfigError(field="draft", problems=[str(error)]) from error
+        self._push_drafts(request_id)
+        return ""
+
+    def _push_drafts(self, origin: str | None) -> None:
+        self.pushes.tell(DraftsMessage(kind="drafts", origin=origin, drafts=self._drafts.all()))
+
+    async def _admitted(self, begin: Callable[[Callable[[], None]], Coroutine[Any, Any, Any]]) -> None:
+        """Begin a run in the background and return when it is admitted. Raises: what refused it.
+
+        How the run ends is drawn by the session; nobody waits for it here.
+        """
+        admission: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def admitted() -> None:
+            if not admission.done():
+                admission.set_result(None)
+
+        task = self._conductor.own(begin(admitted), "llm4s run of a request")
+
+        def ended(task: asyncio.Task[Any]) -> None:
+            error = None if task.cancelled() else task.exception()
+            if admission.done():
+                return  # admitted: an error that came later is in the document
+            if error is not None:
+                admission.set_exception(error)
+            else:
+                admission.set_result(None)
+
+        task.add_done_callback(ended)
+        await admission
+
+
+# -- refusals in the words of the wire -------------------------------------------------------------------------------
+
+
+def _refusal(request_id: str, error: Exception) -> Refusal:
+    problems = [_problem(problem) for problem in error.problems] if isinstance(error, InvalidResume) else []
+    return Refusal(kind="refused", request_id=request_id, error=error_view(error, datetime.now(UTC)), problems=problems)
+
+
+def _problem(problem: ResumeProblem) -> Problem:
+    return Problem(
+        interrupt_id=problem.interrupt_id,
+        path=list(problem.path),
+        code=problem.code,
+        message=problem.message,
+        answered_at_ms=None if problem.answered_at is None else int(problem.answered_at.timestamp() * 1000),
+        answered_by=problem.answered_by,
+    )
+
+
+def _id_in(content: object) -> str:
+    """The request id of a message that is no request, so that its view still hears of it."""
+    found = cast("dict[object, object]", content).get("request_id") if isinstance(content, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def _faults(error: Exception) -> Iterable[str]:
+    if isinstance(error, ValidationError):
+        return [f"{'.'.join(map(str, fault['loc'])) or '(message)'}: {fault['msg']}" for fault in error.errors(include_url=False)[:10]]
+    return [str(error)]

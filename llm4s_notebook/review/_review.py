@@ -1,0 +1,150 @@
+"""`review`: a cell that shows a turn, waits for the person, and ends with the turn's result (W5.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from ..agent import Agent, AgentResult, PendingReview
+from ..errors import ConfigError, IncompleteRun, PendingInterrupts, ThreadBusy
+from ..graph import Answer, Answers, PendingInterrupt, RunConfig, Suspended
+from ._answers import Pair, pairs
+from ._front_end import FrontEnd, front_end
+from ._graph_thread import GraphThread
+from ._home import in_spite_of_cancels, ticking
+from ._session import Session
+
+Reviewer: TypeAlias = Callable[[Any], Answer | Awaitable[Answer | None] | None]
+"""Is given each thing that waits - a `PendingReview` of an agent's turn, a `PendingInterrupt` of a graph's - and answers it, or
+does not (None)."""
+
+
+async def review(
+    target: Agent | GraphThread | Session,
+    query: Any = None,
+    *,
+    thread_id: str | None = None,
+    answers: Answers | Reviewer | None = None,
+    unattended: Answers | Reviewer | None = None,
+    principal: str | None = None,
+    config: RunConfig = RunConfig(),  # noqa: B008 - frozen, the same for all
+    again: bool = False,
+) -> Any:
+    """Run a turn, show its console, and return its result when the turn has ended.
+
+    With a `thread_id` the cell may be run again (W5.4): a waiting thread is shown and the query ignored, an unfinished one is
+    shown with *recover*, and one whose last turn had this very query shows its result; `again` runs anew. Without a query the
+    thread is shown as it stands. A `Session` as target is driven as it is, and then the other arguments are its own.
+
+    `answers` makes it headless: nothing is shown, and what waits is answered from them. `unattended` is the same for the
+    case that nobody is there - the running request allows no input, or there is no notebook.
+
+    While a person is awaited an interrupt ends the wait only: the cards stay answerable. While a model or a tool runs it
+    cancels the run, which `recover` finishes.
+
+    Raises: ConfigError at once where a cell cannot wait; PendingInterrupts naming what waits where nobody is there to answer
+    it; IncompleteRun where nobody is there to recover it; the refusals of `agent.run`; the error that ended the turn.
+    """
+    if isinstance(target, Session):
+        given = {"thread_id": thread_id, "principal": principal}
+        problems = [f"{name} belongs to the session and cannot be changed here" for name, value in given.items() if value is not None]
+        if problems:
+            raise ConfigError(field="review", problems=problems)
+        session = target
+    else:
+        session = Session(target, thread_id, principal=principal, config=config)
+    front = front_end() if answers is None else None
+    if answers is not None or front is None or not front.somebody_there():
+        return await _headless(session, query, answers if answers is not None else unattended, again)
+    reason = front.cannot_wait()
+    if reason is not None:
+        raise ConfigError(field="review", problems=[reason])
+    return await _attended(session, query, again, front)
+
+
+# -- somebody is there -----------------------------------------------------------------------------------------------
+
+
+async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) -> Any:
+    known = session.ended_by
+    front.show(session)
+    turn = asyncio.ensure_future(session.open(query, again=again))
+    try:
+        await ticking(turn)
+        turn.result()
+        if session.state().status == "unfinished":
+            session.notice("the last run of this thread did not finish: recover continues it")
+        return await session.wait(known=known)
+    except asyncio.CancelledError:
+        nothing_ran = turn.done() and not session.running
+        if not turn.done():
+            turn.cancel()  # which cancels its run, if it has one, and waits for it (D2)
+            await in_spite_of_cancels(turn)
+        if session.running:  # a run that a click or another cell began: what this cell waits for is the turn
+            await in_spite_of_cancels(asyncio.ensure_future(session.cancel()))
+        if nothing_ran:
+            session.notice(f"no cell waits any more. Answer here all the same; to wait again: {how_to_wait(session)}")
+        raise
+
+
+def how_to_wait(session: Session) -> str:
+    """The line of code that waits for this thread again."""
+    name = "graph" if isinstance(session.target, GraphThread) else "agent"
+    return f'await review({name}, "…", thread_id="{session.thread_id}")'
+
+
+# -- nobody is there -------------------------------------------------------------------------------------------------
+
+
+async def _headless(session: Session, query: Any, reviewer: Answers | Reviewer | None, again: bool) -> Any:
+    result = await session.open(query, again=again)
+    answer = _reviewer(reviewer)
+    while True:
+        state = session.state()
+        match state.status:
+            case "suspended":
+                given = await answer(_waiting(session.result))
+                if not given:
+                    details = session.waiting()
+                    raise PendingInterrupts(thread_id=session.thread_id, interrupt_ids=details, details=details.values())
+                result = await session.answer(given)
+            case "unfinished":
+                raise session.ended_by or IncompleteRun(thread_id=session.thread_id, checkpoint_id=session.checkpoint_id or "")
+            case "running":
+                raise ThreadBusy(thread_id=session.thread_id)
+            case "new":
+                raise ConfigError(field="query", problems=["the thread is new and no query is given, so there is nothing to review"])
+            case _:
+                return result
+
+
+def _waiting(result: AgentResult | Suspended) -> Sequence[PendingReview | PendingInterrupt]:
+    return result.interrupts if isinstance(result, Suspended) else result.pending
+
+
+def _reviewer(given: Answers | Reviewer | None) -> Callable[[Sequence[PendingReview | PendingInterrupt]], Awaitable[list[Pair]]]:
+    """What answers a list of things that wait, from any of the forms that `answers` takes. An answer is given once."""
+    if callable(given):
+        return lambda waiting: _asked(given, waiting)
+    left = list(pairs(given)) if given is not None else []
+
+    async def from_list(waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
+        ids = {pending.id for pending in waiting}
+        found = [pair for pair in left if pair[0] in ids]
+        left[:] = [pair for pair in left if pair[0] not in ids]
+        return found
+
+    return from_list
+
+
+async def _asked(reviewer: Reviewer, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
+    answers: list[Pair] = []
+    for pending in waiting:
+        answer = reviewer(pending)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if answer is not None:
+            answers.append(answer)
+    return answers

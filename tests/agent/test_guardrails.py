@@ -1,0 +1,418 @@
+"""Guardrails around a turn and their review: agent.md 10.6."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from llm4s_notebook.agent import (
+    Agent,
+    AskingMiddleware,
+    Blocked,
+    Completed,
+    GuardrailMiddleware,
+    GuardrailPhase,
+    GuardrailReview,
+    GuardrailReviewMiddleware,
+    GuardrailVerdict,
+    MiddlewareHook,
+)
+from llm4s_notebook.agent import events as agent_events
+from llm4s_notebook.agent._context import HookContext
+from llm4s_notebook.agent._decision import GivenAnswer
+from llm4s_notebook.checkpoint import Checkpointer
+from llm4s_notebook.errors import ConfigError, GuardrailBlocked, IncompleteRun, InvalidResume, MiddlewareFailed, NothingToRecover, Refused
+from llm4s_notebook.graph import RunConfig, RunContext
+from llm4s_notebook.guardrails import JsonValidator, LengthCheck, RegexValidator, WordList
+from llm4s_notebook.models import ScriptedClient, UserMessage, calls
+
+from .support import AnswerReview, Info, Wrap, call, deploy_into, echo, last_answer, roles, waiting
+
+
+class Judge:
+    """Refuses everything, with a reason that is different each time."""
+
+    name = "judge"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def check(self, text: str) -> str:
+        self.asked.append(text)
+        raise Refused(f"score {len(self.asked)}")
+
+
+def only(result: Any) -> tuple[str, Any]:
+    """The one middleware question that waits."""
+    ((id, request),) = waiting(result).middleware_questions.items()
+    return id, request
+
+
+async def told(agent: Agent) -> list[agent_events.AgentEvent]:
+    """The durable agent events of thread t."""
+    records = await agent.runtime.checkpointer.events_after("t", 0)
+    found = [agent_events.decode(one.event.name, one.event.payload) for one in records if type(one.event).__name__ == "Custom"]
+    return [one for one in found if one is not None]
+
+
+async def test_an_answer_that_is_refused_blocks_the_turn_and_removes_it(store: Checkpointer):
+    """GR-05, GR-08, 6.1.4, EV-06: usage stays, recover has nothing to do, the next turn works."""
+    client = ScriptedClient("not json", '{"fine": true}')
+    agent = Agent("assistant", client, middleware=GuardrailMiddleware(output=[JsonValidator()]), runtime=store)
+    result = await agent.run("go", thread_id="t")
+    assert isinstance(result.status, Blocked)
+    assert (result.status.guardrail, result.status.reason.startswith("not valid JSON")) == ("JsonValidator", True)
+    assert (result.messages, result.usage.requests, result.answer) == ((), 1, None)
+    assert await agent.result("t") == result
+    with pytest.raises(NothingToRecover):
+        await agent.recover("t")
+    assert [type(one).__name__ for one in await told(agent)] == ["ModelCallCompleted", "GuardrailBlocked"]
+    assert (await told(agent))[1] == agent_events.GuardrailBlocked("JsonValidator", "Output")
+    assert (await agent.run("again", thread_id="t")).answer == '{"fine": true}'
+
+
+async def test_a_query_that_is_refused_blocks_before_the_model(store: Checkpointer):
+    """6.1.2, 6.1.3, EV-06: all guardrails run; the first one's name, every reason."""
+    client = ScriptedClient("done")
+    guards = [LengthCheck(max=3), JsonValidator(), RegexValidator("^go$", name="exact")]
+    agent = Agent("assistant", client, middleware=GuardrailMiddleware(input=guards), runtime=store)
+    result = await agent.run("go now", thread_id="t", history=[UserMessage("earlier")])
+    assert isinstance(result.status, Blocked)
+    assert result.status.guardrail == "LengthCheck"
+    assert [part.partition(":")[0] for part in result.status.reason.split("; ")] == [
+        "Input too long",
+        "not valid JSON",
+        "the text does not match the pattern ^go$",
+    ]
+    assert (client.requests, roles(result.messages), result.active_agent) == ([], ["user"], "assistant")
+    assert await told(agent) == [agent_events.GuardrailBlocked("LengthCheck", "Input")]
+
+
+async def test_no_stored_byte_keeps_a_blocked_text(store: Checkpointer, tmp_path: Any):
+    """6.1.4, D17: neither the query nor the answer, in checkpoints, events or the file."""
+    client = ScriptedClient(calls(call("c1", "echo", text="SECRETtool")), "SECRETanswer")
+    agent = Agent("assistant", client, tools=echo, middleware=GuardrailMiddleware(output=[WordList(["SECRETanswer"])]), runtime=store)
+    result = await agent.run("SECRETquery", thread_id="t")
+    assert isinstance(result.status, Blocked)
+    kept = [repr(one) for one in await store.history("t")] + [repr(one) for one in await store.events_after("t", 0)]
+    kept += [repr(one.entries) for one in await store.history("t")]
+    assert not [text for text in kept if "SECRETquery" in text or "SECRETtool" in text]
+    if store.location is not None:
+        await store.aclose()
+        data = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"SECRETquery" not in data
+        assert b"SECRETtool" not in data
+
+
+async def test_a_plain_middlewares_refusal_of_the_answer_is_raised_and_removes_the_turn(store: Checkpointer):
+    """GR-09, D21: stored as blocked by the middleware with the error's class; 8.8: no guardrail event."""
+
+    async def refuse(_answer: str, _context: RunContext) -> str:
+        raise Refused("SECRET reason")
+
+    wrap = Wrap("strict", after=refuse)
+    agent = Agent("assistant", ScriptedClient("one", "two"), middleware=wrap, runtime=store)
+    with pytest.raises(Refused, match="SECRET reason"):
+        await agent.run("go", thread_id="t")
+    stored = await agent.result("t")
+    assert (stored.status, stored.messages) == (Blocked("strict", "Refused"), ())
+    assert [type(one).__name__ for one in await told(agent)] == ["ModelCallCompleted"]
+    assert not [one for one in await store.events_after("t", 0) if "SECRET" in repr(one)]
+    wrap.after = None
+    assert (await agent.run("go", thread_id="t")).answer == "two"
+
+
+async def test_a_guardrail_refusal_from_a_model_wrapper_is_an_ordinary_failure(store: Checkpointer):
+    """GR-10, 6.1.5: error, a new turn is refused as incomplete, recover completes."""
+    failing = [True]
+
+    async def block(request: Any, _context: Any, next: Any) -> Any:
+        if failing:
+            raise GuardrailBlocked(guardrail="g", reason="no")
+        return await next(request)
+
+    agent = Agent("assistant", ScriptedClient("done"), middleware=Wrap("block", model=block), runtime=store)
+    with pytest.raises(GuardrailBlocked):
+        await agent.run("go", thread_id="t")
+    with pytest.raises(IncompleteRun):
+        await agent.run("more", thread_id="t")
+    failing.clear()
+    assert (await agent.recover("t")).status == Completed("done")
+
+
+async def test_the_roots_input_guardrail_guards_a_turn_of_its_specialist(store: Checkpointer):
+    """GR-11, 6.1.6: the specialist is not called, the active agent unchanged."""
+    expert_client = ScriptedClient("hello", "again")
+    root = Agent(
+        "root",
+        ScriptedClient(calls(call("h1", "handoff_to_expert", reason="r"))),
+        handoffs=Agent("expert", expert_client),
+        middleware=GuardrailMiddleware(input=[RegexValidator("^no", must="not match")]),
+        runtime=store,
+    )
+    first = await root.run("go", thread_id="t")
+    assert first.active_agent == "expert"
+    second = await root.run("no way", thread_id="t")
+    assert isinstance(second.status, Blocked)
+    assert (second.active_agent, second.messages, len(expert_client.requests)) == ("expert", first.messages, 1)
+
+
+async def test_a_blocked_turn_takes_its_handoff_with_it(store: Checkpointer):
+    """6.1.4, 7.7: agent and transfer the turn began with are restored."""
+    expert = Agent("expert", ScriptedClient("bad answer", "good answer"))
+    handoff = calls(call("h1", "handoff_to_expert", reason="r"))
+    root = Agent(
+        "root", ScriptedClient(handoff, handoff), handoffs=expert, middleware=GuardrailMiddleware(output=[WordList(["bad"])]), runtime=store
+    )
+    result = await root.run("go", thread_id="t")
+    assert isinstance(result.status, Blocked)
+    assert (result.active_agent, result.messages) == ("root", ())
+    done = await root.run("go", thread_id="t")
+    assert (done.status, done.active_agent) == (Completed("good answer"), "expert")
+
+
+async def test_a_blank_query_of_a_hook_is_an_error_and_the_thread_is_usable(store: Checkpointer):
+    """GR-16, 4.1.4."""
+
+    async def blank(_text: str, _context: RunContext) -> str:
+        return "  "
+
+    wrap = Wrap("blank", before=blank)
+    agent = Agent("assistant", ScriptedClient("done"), middleware=wrap, runtime=store)
+    with pytest.raises(ConfigError, match="before_agent returned a blank query") as refused:
+        await agent.run("go", thread_id="t")
+    assert refused.value.field == "query"
+    with pytest.raises(NothingToRecover):
+        await agent.recover("t")
+    wrap.before = None
+    assert (await agent.run("go", thread_id="t")).answer == "done"
+
+
+async def test_a_blank_answer_of_a_hook_is_an_error_and_nothing_of_the_turn_is_kept(store: Checkpointer):
+    """GR-17, 4.1.4."""
+
+    async def blank(_text: str, _context: RunContext) -> str:
+        return ""
+
+    agent = Agent("assistant", ScriptedClient("done"), middleware=Wrap("blank", after=blank), runtime=store)
+    with pytest.raises(ConfigError, match="after_agent returned a blank answer") as refused:
+        await agent.run("go", thread_id="t")
+    assert refused.value.field == "tool loop"
+    assert (await agent.result("t")).messages == ()
+
+
+async def test_a_guardrail_that_raises_is_a_middlewares_failure_and_closes_the_turn(store: Checkpointer):
+    """6.1.7, D21."""
+
+    class Broken:
+        name = "broken"
+
+        async def check(self, text: str) -> str:
+            raise ZeroDivisionError("oops")
+
+    agent = Agent("assistant", ScriptedClient("done"), middleware=GuardrailMiddleware(input=[Broken()]), runtime=store)
+    with pytest.raises(MiddlewareFailed) as failed:
+        await agent.run("go", thread_id="t")
+    assert failed.value.middleware == "guardrails"
+    assert isinstance(failed.value.cause, ZeroDivisionError)
+    assert (await agent.result("t")).status == Blocked("guardrails", "MiddlewareFailed")
+
+
+# -- review ----------------------------------------------------------------------------------------------------------
+
+
+def reviewing(store: Checkpointer, client: ScriptedClient, **guards: Any) -> Agent:
+    return Agent("assistant", client, middleware=GuardrailReviewMiddleware(**guards), runtime=store)
+
+
+async def test_a_refused_answer_is_put_to_a_person(store: Checkpointer):
+    """REV-01, 6.2.2, 6.2.9: the refused answer is stored and the turn open."""
+    agent = reviewing(store, ScriptedClient("far too long"), output=[LengthCheck(max=5)])
+    result = await agent.run("go", thread_id="t")
+    _, request = only(result)
+    assert (request.middleware, request.hook) == ("guardrail-review", MiddlewareHook.AFTER_AGENT)
+    review = request.decode(GuardrailReview)
+    assert (review.phase, review.guardrail, review.text) == (GuardrailPhase.OUTPUT, "LengthCheck", "far too long")
+    assert review.reason.startswith("Input too long")
+    assert (result.answer, last_answer(result)) == (None, "far too long")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+async def test_allow_edit_and_block(as_json: bool, store: Checkpointer):
+    """REV-02, REV-03, REV-04, 6.2.3: Block's reason is the one asked about."""
+
+    def of(verdict: GuardrailVerdict) -> Any:
+        return {name: value for name, value in verdict.model_dump().items() if value is not None} if as_json else verdict
+
+    async def answered(verdict: GuardrailVerdict) -> Any:
+        agent = reviewing(store, ScriptedClient("far too long"), output=[LengthCheck(max=5)])
+        result = await agent.run("go")
+        return await agent.resume(result.thread_id, result.reply(only(result)[0], of(verdict)))
+
+    assert (await answered(GuardrailVerdict.allow())).status == Completed("far too long")
+    edited = await answered(GuardrailVerdict.edit("longer than allowed"))
+    assert edited.status == Completed("longer than allowed")
+    assert last_answer(edited) == "longer than allowed"
+    blocked = await answered(GuardrailVerdict.block())
+    assert blocked.status == Blocked("LengthCheck", "Input too long: 12 characters, at most 5 allowed")
+    assert blocked.messages == ()
+
+
+async def test_a_refused_query_is_reviewed_before_the_model(store: Checkpointer):
+    """REV-05: a later short query passes without a question."""
+    client = ScriptedClient("one", "two")
+    agent = reviewing(store, client, input=[LengthCheck(max=5)])
+    result = await agent.run("a long query", thread_id="t")
+    id, request = only(result)
+    assert request.decode(GuardrailReview).phase is GuardrailPhase.INPUT
+    assert (client.requests, result.messages) == ([], ())
+    assert (await agent.resume("t", result.reply(id, GuardrailVerdict.allow()))).status == Completed("one")
+    assert (await agent.run("short", thread_id="t")).status == Completed("two")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "status"),
+    [
+        (GuardrailVerdict.allow(), Completed("answer")),
+        (GuardrailVerdict.edit("edited"), Completed("edited")),
+        (GuardrailVerdict.block(), Blocked("judge", "score 1")),
+    ],
+)
+async def test_a_judge_is_called_once_whatever_the_verdict(verdict: GuardrailVerdict, status: Any, store: Checkpointer):
+    """REV-06, 6.2.4, 6.2.7."""
+    judge = Judge()
+    agent = reviewing(store, ScriptedClient("answer"), output=[judge])
+    result = await agent.run("go", thread_id="t")
+    done = await agent.resume("t", result.reply(only(result)[0], verdict))
+    assert done.status == status
+    assert judge.asked == ["answer"]
+
+
+def _context(review: GuardrailReviewMiddleware, *given: tuple[GuardrailReview, GuardrailVerdict]) -> RunContext:
+    """The context of a stack run that has these verdicts."""
+    from llm4s_notebook.graph._context import RunVoice
+
+    adapter = TypeAdapter(GuardrailReview)
+    answers = [
+        GivenAnswer("a", review.id, adapter.dump_python(one, mode="json"), verdict.model_dump(mode="json")) for one, verdict in given
+    ]
+    return HookContext(RunContext(RunVoice(RunConfig()), "", "0.0", "input", 0), "a", answers)
+
+
+async def test_a_verdict_counts_for_its_own_text_and_phase_only():
+    """REV-07, 6.2.5."""
+    judge = Judge()
+    middleware = GuardrailReviewMiddleware(input=[judge], output=[judge])
+    given = (GuardrailReview(GuardrailPhase.OUTPUT, "judge", "score 1", "one"), GuardrailVerdict.allow())
+    assert await middleware.after_agent("one", _context(middleware, given)) == "one"
+    other = await middleware.after_agent("two", _context(middleware, given))
+    assert not isinstance(other, str)
+    assert other.question["text"] == "two"
+    same_text = await middleware.before_agent("one", _context(middleware, given))
+    assert not isinstance(same_text, str)
+    assert same_text.question["phase"] == "Input"
+    assert judge.asked == ["two", "one"]
+
+
+async def test_an_earlier_verdict_of_the_same_stack_run_still_counts():
+    """6.2.4: although the middleware's latest answer is about another text."""
+    judge = Judge()
+    middleware = GuardrailReviewMiddleware(output=[judge])
+    verdicts = [(GuardrailReview(GuardrailPhase.OUTPUT, "judge", "r", text), GuardrailVerdict.edit(f"{text}!")) for text in ("one", "two")]
+    assert await middleware.after_agent("one", _context(middleware, *verdicts)) == "one!"
+    assert judge.asked == []
+
+
+def test_review_and_verdict_survive_json_and_a_verdict_is_whole():
+    """REV-08: `text` exactly when edit."""
+    adapter = TypeAdapter(GuardrailReview)
+    review = GuardrailReview(GuardrailPhase.INPUT, "g", "r", "t")
+    assert adapter.validate_json(adapter.dump_json(review), strict=True) == review
+    for verdict in (GuardrailVerdict.allow(), GuardrailVerdict.edit(""), GuardrailVerdict.block()):
+        assert GuardrailVerdict.model_validate_json(verdict.model_dump_json(), strict=True) == verdict
+    for bad in ({"verdict": "edit"}, {"verdict": "allow", "text": "x"}, {"verdict": "block", "text": ""}, {"x": 1}, {"verdict": "maybe"}):
+        with pytest.raises(ValidationError):
+            GuardrailVerdict.model_validate(bad)
+
+
+async def test_a_review_of_the_query_leaves_an_existing_thread_as_it_was(store: Checkpointer):
+    """REV-10: also after Block."""
+    agent = reviewing(store, ScriptedClient("one"), input=[LengthCheck(max=5)])
+    before = await agent.run("go", thread_id="t")
+    result = await agent.run("a long query", thread_id="t")
+    assert result.messages == before.messages
+    blocked = await agent.resume("t", result.reply(only(result)[0], GuardrailVerdict.block()))
+    assert isinstance(blocked.status, Blocked)
+    assert blocked.messages == before.messages
+
+
+async def test_a_verdict_holds_while_a_second_asker_outside_is_answered(store: Checkpointer):
+    """REV-11: still applied on the re-run, the judge not called again."""
+    judge = Judge()
+    client = ScriptedClient("answer")
+    # after_agent runs in reverse: the review asks first, the answer review outside it second
+    agent = Agent("assistant", client, middleware=[AnswerReview(), GuardrailReviewMiddleware(output=[judge])], runtime=store)
+    result = await agent.run("go", thread_id="t")
+    result = await agent.resume("t", result.reply(only(result)[0], GuardrailVerdict.edit("edited")))
+    id, request = only(result)
+    assert request.question == {"what": "review: edited"}
+    assert last_answer(result) == "answer"
+    done = await agent.resume("t", result.reply(id, Info(value="ok")))
+    assert done.status == Completed("edited")
+    assert judge.asked == ["answer"]
+
+
+@pytest.mark.parametrize("bad", [{"x": 1}, {"verdict": "edit"}, {"verdict": "allow", "text": "x"}, None, "allow", {"verdict": "Allow"}])
+async def test_an_answer_that_is_no_verdict_is_refused_and_the_review_stays(bad: Any, store: Checkpointer):
+    """REV-12."""
+    agent = reviewing(store, ScriptedClient("far too long"), output=[LengthCheck(max=5)])
+    result = await agent.run("go", thread_id="t")
+    id, _ = only(result)
+    with pytest.raises(InvalidResume):
+        await agent.resume("t", {id: bad})
+    assert await agent.result("t") == result
+
+
+async def test_the_same_refused_text_is_asked_about_again_in_the_next_turn(store: Checkpointer):
+    """REV-13, 6.2.8."""
+    judge = Judge()
+    agent = reviewing(store, ScriptedClient("same", "same"), output=[judge])
+    for _ in range(2):
+        result = await agent.run("go", thread_id="t")
+        await agent.resume("t", result.reply(only(result)[0], GuardrailVerdict.allow()))
+    assert judge.asked == ["same", "same"]
+
+
+async def test_a_blank_edit_blocks(store: Checkpointer):
+    """6.2.6, 4.1.4."""
+    agent = reviewing(store, ScriptedClient("far too long"), output=[LengthCheck(max=5)])
+    result = await agent.run("go", thread_id="t")
+    with pytest.raises(ConfigError, match="after_agent returned a blank answer"):
+        await agent.resume("t", result.reply(only(result)[0], GuardrailVerdict.edit(" ")))
+    assert (await agent.result("t")).messages == ()
+
+
+async def test_a_block_of_a_turn_that_waited_and_went_on_removes_all_of_it(store: Checkpointer):
+    """R6.36, 6.1.4: including what a tool's approval had let in."""
+    ran: list[str] = []
+
+    class Asks(AskingMiddleware[str, str]):
+        id = "asks"
+
+        async def wrap_tool_call(self, request: Any, context: Any, next: Any) -> Any:
+            return await next() if self.answered(context) else self.ask_about("?")
+
+    agent = Agent(
+        "assistant",
+        ScriptedClient(calls(call("c1", "deploy", what="x")), "bad"),
+        tools=deploy_into(ran),
+        middleware=[Asks(), GuardrailMiddleware(output=[WordList(["bad"])])],
+        runtime=store,
+    )
+    result = await agent.run("go", thread_id="t")
+    blocked = await agent.resume("t", result.reply(only(result)[0], "!"))
+    assert isinstance(blocked.status, Blocked)
+    assert (blocked.messages, blocked.recorded_results, blocked.usage.requests) == ((), (), 2)
+    assert ran == ["x"]

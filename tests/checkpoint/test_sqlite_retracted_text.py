@@ -1,0 +1,102 @@
+"""Retracted text is gone from the file, its log and the log's index, whatever else was on the same pages (R6.36, D17)."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from llm4s_notebook.checkpoint import Append, Commit, PatchOp, Set, SqliteCheckpointer, Unset
+from llm4s_notebook.testing import ManualClock
+from llm4s_notebook.testing._making import COMPLETED, FAILED, RUNNING, draft, write
+
+MARK = re.compile(rb"S\d{6}E")
+
+
+class Turns:
+    """Random turns of several threads on one store, which notes the words of each turn."""
+
+    def __init__(self, store: SqliteCheckpointer, folder: Path, seed: int) -> None:
+        self.store, self.folder = store, folder
+        self.clock = ManualClock()
+        self.chance = random.Random(seed)
+        self.count = 0
+        self.tokens: dict[str, int] = {}
+        self.number: dict[str, int] = {}
+        self.settled: dict[str, str | None] = {}
+        self.turn: dict[str, set[bytes]] = {}
+        self.gone: set[bytes] = set()
+
+    def text(self, thread: str) -> bytes:
+        self.count += 1
+        word = f"S{self.count:06d}E".encode()
+        self.turn[thread].add(word)
+        return b'"' + word + b"z" * self.chance.choice([0, 5, 100, 900, 3000, 9000]) + b'"'
+
+    async def play(self) -> int:
+        """Returns how many turns were retracted."""
+        chance, retracted = self.chance, 0
+        for name in range(chance.randint(1, 4)):
+            thread = f"t{name}"
+            self.tokens[thread] = (await self.store.claim(thread, "run", 30)).token
+            self.number[thread], self.settled[thread], self.turn[thread] = 0, None, set()
+        for _ in range(100):
+            thread = chance.choice(list(self.tokens))
+            self.number[thread] += 1
+            if chance.random() < 0.12:
+                await self.retract(thread)
+                retracted += 1
+            else:
+                await self.go_on(thread)
+        return retracted
+
+    async def retract(self, thread: str) -> None:
+        closing = draft(self.clock, self.number[thread], self.settled[thread], thread=thread, status=FAILED)
+        await self.store.commit(thread, Commit(token=self.tokens[thread], checkpoints=(closing,), retract=True))
+        self.gone |= self.turn[thread]
+        self.end_turn(thread)
+        assert not self.gone & set(MARK.findall(content_of(self.folder)))
+
+    async def go_on(self, thread: str) -> None:
+        chance, number = self.chance, self.number[thread]
+        ends = chance.random() < 0.15
+        patch: list[PatchOp] = []
+        for _ in range(chance.choice([1, 1, 2, 3, 30])):
+            match chance.choice(["append", "append", "set", "set", "unset", "replace"]):
+                case "append":
+                    patch.append(Append("state", "m", (self.text(thread),)))
+                case "set":
+                    patch.append(Set("task", f"{chance.randint(0, 8)}", self.text(thread)))
+                case "replace":
+                    patch.append(Set("state", "v", self.text(thread)))
+                case _:
+                    patch.append(Unset("task", f"{chance.randint(0, 8)}"))
+        made = draft(self.clock, number, "", *patch, thread=thread, status=COMPLETED if ends else RUNNING)
+        made = replace(made, header=replace(made.header, body=self.text(thread), journal=self.text(thread)))
+        writes = tuple(write(f"run/{number}", f"{n}", self.text(thread)) for n in range(chance.choice([0, 0, 1, 20])))
+        await self.store.commit(thread, Commit(token=self.tokens[thread], checkpoints=(made,), writes=writes))
+        if ends:
+            self.end_turn(thread)
+
+    def end_turn(self, thread: str) -> None:
+        self.settled[thread] = f"run/{self.number[thread]}"
+        self.turn[thread] = set()
+
+
+def content_of(folder: Path) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(folder.iterdir()))
+
+
+@pytest.mark.parametrize("seed", [27, 105, 208, 227, 248, 285])
+async def test_retracted_turns_of_interleaved_threads_leave_no_text(tmp_path: Path, seed: int) -> None:
+    """R6.36, D17: texts of all sizes, several threads on the same pages, writes and closed rows between - and never a trace.
+
+    With these seeds a store that deletes rows instead of emptying them fails: pages that merge keep copies of their neighbours.
+    """
+    async with SqliteCheckpointer(tmp_path / "threads.db", synchronous="normal") as store:
+        turns = Turns(store, tmp_path, seed)
+        assert await turns.play() > 3
+        assert turns.gone

@@ -1,0 +1,1 @@
+"""The command line, most of it through processes of its own."""

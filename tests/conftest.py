@@ -1,0 +1,47 @@
+"""What holds for every test session: nothing is skipped, and where a run claims to be complete, nothing is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--complete", action="store_true", help="fail when a test was deselected: the run claims to have run them all")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Registered by hand, because a conftest's own report hooks are only called for tests below its folder, and lessons lie elsewhere.
+    config.pluginmanager.register(NothingLeftOut(complete=config.getoption("--complete")), "nothing-left-out")
+
+
+class NothingLeftOut:
+    """Turns a session with a skipped or xfailed test (with ``--complete`` also a deselected one) into a failed session."""
+
+    def __init__(self, *, complete: bool) -> None:
+        self._complete = complete
+        self._left_out: list[str] = []
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.skipped:
+            self._left_out.append(f"skipped at collection: {report.nodeid}")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if hasattr(report, "wasxfail"):
+            self._left_out.append(f"xfail: {report.nodeid}")
+        elif report.skipped:
+            self._left_out.append(f"skipped: {report.nodeid}")
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        if self._complete:
+            self._left_out += [f"deselected: {item.nodeid}" for item in items]
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._left_out and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._left_out:
+            terminalreporter.section("left out, which counts as a failure", red=True)
+            for line in self._left_out:
+                terminalreporter.write_line(line)

@@ -1,0 +1,157 @@
+"""The two graphs that the scenarios speak of, and what drives and reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from llm4s_notebook.checkpoint import Checkpointer
+from llm4s_notebook.graph import (
+    Command,
+    CompiledGraph,
+    Completed,
+    Execution,
+    GraphBuilder,
+    Resumed,
+    RunConfig,
+    StateKey,
+    Suspend,
+    Suspended,
+    ThreadState,
+    events,
+)
+
+LOG = StateKey.appending("log", str)
+ITEMS = StateKey.appending("items", str)
+
+
+@dataclass
+class Chain:
+    """start(n) -> middle -> end, each logging its name; the output is the log. `ran` counts calls."""
+
+    graph: CompiledGraph[int, list[str]]
+    ran: Counter[str]
+
+
+def chain(*, before_middle: Callable[[], Awaitable[None]] | None = None) -> Chain:
+    ran: Counter[str] = Counter()
+    builder = GraphBuilder("chain", version="1")
+    middle, end = builder.declare("middle"), builder.declare("end")
+
+    @builder.node("start", writes=LOG, routes=middle)
+    async def start(n: int) -> Command:
+        ran["start"] += 1
+        return Command().update(LOG, "start").goto(middle)
+
+    @builder.implement(middle, writes=LOG, routes=end)
+    async def middle_node() -> Command:
+        ran["middle"] += 1
+        if before_middle is not None:
+            await before_middle()
+        return Command().update(LOG, "middle").goto(end)
+
+    @builder.implement(end, writes=LOG)
+    async def end_node() -> Command:
+        ran["end"] += 1
+        return Command().update(LOG, "end")
+
+    return Chain(builder.compile(start, output=lambda state: state[LOG]), ran)
+
+
+@dataclass
+class Fan:
+    """plan logs "planned" and fans its items out to worker, a join leads to summarize; an item "ask…" suspends to approve."""
+
+    graph: CompiledGraph[list[str], list[str]]
+    ran: Counter[str]
+    delays: dict[str, asyncio.Event] = field(default_factory=dict)
+    failing: set[str] = field(default_factory=set)
+
+
+def fan(*, delays: Iterable[str] = ()) -> Fan:
+    ran: Counter[str] = Counter()
+    made = Fan(None, ran, {name: asyncio.Event() for name in delays})  # type: ignore[arg-type]
+    builder = GraphBuilder("fan", version="1")
+    summarize = builder.declare("summarize")
+    approve = builder.declare_resume("approve", question=str, answer=bool)
+    join = builder.dynamic_join("work", summarize)
+
+    @builder.node("worker", writes=ITEMS, routes=approve)
+    async def worker(item: str) -> Command | Suspend[str, bool]:
+        ran[item] += 1
+        if item in made.delays:
+            await made.delays[item].wait()
+        if item in made.failing:
+            made.failing.discard(item)
+            raise ValueError(item)
+        if item.startswith("ask"):
+            return Suspend(item, approve)
+        return Command().update(ITEMS, item.upper())
+
+    @builder.implement(approve, writes=ITEMS)
+    async def approve_node(given: Resumed[str, bool]) -> Command:
+        ran[f"approve {given.question}"] += 1
+        return Command().update(ITEMS, f"{given.question}:{given.answer}")
+
+    @builder.node("plan", writes=ITEMS, routes=[join, worker])
+    async def plan(items: list[str]) -> Command:
+        ran["plan"] += 1
+        return Command().update(ITEMS, "planned").fan_out(join, worker, items)
+
+    @builder.implement(summarize, writes=ITEMS)
+    async def summarize_node() -> Command:
+        ran["summarize"] += 1
+        return Command().update(ITEMS, "summ")
+
+    made.graph = builder.compile(plan, output=lambda state: state[ITEMS])
+    return made
+
+
+async def drive(graph: CompiledGraph[Any, Any], execution: Execution, config: RunConfig | None = None) -> Completed[Any] | Suspended:
+    """Step in memory to the run's result."""
+    at: Execution | Completed[Any] | Suspended = execution
+    while isinstance(at, Execution):
+        at = await graph.step(at, config or RunConfig())
+    return at
+
+
+def ids(suspended: object) -> list[str]:
+    assert isinstance(suspended, Suspended), suspended
+    return [one.id for one in suspended.interrupts]
+
+
+def output(completed: object) -> Any:
+    assert isinstance(completed, Completed), completed
+    return completed.output
+
+
+async def log(store: Checkpointer, thread_id: str = "t") -> list[events.RunEvent]:
+    """The thread's durable events, after checking that their numbers are contiguous from 1."""
+    records = await store.events_after(thread_id, 0)
+    assert [record.sequence for record in records] == list(range(1, len(records) + 1))
+    return [record.event for record in records]
+
+
+async def names(store: Checkpointer, thread_id: str = "t") -> list[str]:
+    return [type(event).__name__ for event in await log(store, thread_id)]
+
+
+async def trace(store: Checkpointer, thread_id: str = "t") -> object:
+    """Everything durable of a thread but its claim, to see that a refusal changed nothing."""
+    head = await store.head(thread_id)
+    latest = await store.latest(thread_id)
+    return head.checkpoint_id, head.status, head.claim, latest, await store.events_after(thread_id, 0)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for a condition, never for a time."""
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the condition is anything, not an event
+            await asyncio.sleep(0.001)
+
+
+def texts(state: ThreadState) -> list[str]:
+    return state[LOG]

@@ -1,0 +1,201 @@
+"""Static and dynamic joins (JON, R3.10-R3.15)."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
+from llm4s_notebook.errors import InvalidRoute, NodeFailed, UnsatisfiedJoin
+from llm4s_notebook.graph import Command, Execution, GraphBuilder, GraphRuntime, StateKey, ThreadState
+
+from .graphs import LOG, drive, fan, output
+
+ROUND = StateKey.replace("round", int, initial=0)
+
+
+async def _nothing() -> None: ...
+
+
+async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again() -> None:
+    """JON-02, R3.10: in each of two rounds left completes twice before right does."""
+    builder = GraphBuilder("g", version="1")
+    left, right, slow = builder.declare("left"), builder.declare("right"), builder.declare("slow")
+    start = builder.declare("start")
+
+    @builder.implement(start)
+    async def begin() -> Command:
+        return Command().goto(left).goto(left).goto(slow)
+
+    @builder.implement(left, writes=LOG)
+    async def left_node() -> Command:
+        return Command().update(LOG, "left")
+
+    @builder.implement(slow)
+    async def slow_node() -> Command:
+        return Command().goto(right)
+
+    @builder.implement(right, writes=LOG)
+    async def right_node() -> Command:
+        return Command().update(LOG, "right")
+
+    @builder.node("merge", writes=[LOG, ROUND])
+    async def merge(state: ThreadState) -> Command:
+        command = Command().update(LOG, "merge").update(ROUND, state[ROUND] + 1)
+        return command.goto(start) if state[ROUND] == 0 else command
+
+    builder.static_join("both", [left, right], merge)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert output(await drive(graph, graph.start(None))) == ["left", "left", "right", "merge"] * 2
+
+
+async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_work(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """JON-03, R3.14."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("here", writes=LOG)
+    async def here() -> Command:
+        return Command().update(LOG, "here")
+
+    never = builder.node("never")(_nothing)
+    builder.static_join("both", [here, never], builder.node("merge")(_nothing))
+    graph = builder.compile(here, output=lambda state: state[LOG])
+    for call in (lambda: runtime.start("t", graph, None), lambda: runtime.recover("t", graph)):
+        with pytest.raises(UnsatisfiedJoin) as caught:
+            await (await call())
+        assert (caught.value.join_id, caught.value.missing) == ("both", ("never",))
+        latest = await store.latest("t")
+        assert latest is not None
+        assert latest.checkpoint.status is CheckpointStatus.RUNNING
+        assert graph.restore(latest.checkpoint).state[LOG] == ["here"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_a_fan_out_is_joined_once_with_results_in_item_order(seed: int) -> None:
+    """JON-04."""
+    made = fan(delays=["a", "b", "c", "d"])
+    order = list("abcd")
+    random.Random(seed).shuffle(order)
+
+    async def release() -> None:
+        for name in order:
+            made.delays[name].set()
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(release())
+    assert output(await drive(made.graph, made.graph.start(list("abcd")))) == ["planned", "A", "B", "C", "D", "summ"]
+    assert made.ran["summarize"] == 1
+    await task
+
+
+async def test_an_empty_fan_out_releases_at_once() -> None:
+    """JON-06, R3.11."""
+    made = fan()
+    after = await made.graph.step(made.graph.start([]))
+    assert isinstance(after, Execution)
+    assert [(task.id, task.node) for task in after.frontier] == [("1.0", "summarize")]
+    assert not after.activations
+
+
+async def test_a_join_counts_the_children_only() -> None:
+    """JON-07, R3.12: what children send comes first in the frontier and delays nothing."""
+    builder = GraphBuilder("g", version="1")
+    done = builder.node("done")(_nothing)
+    join = builder.dynamic_join("j", done)
+
+    @builder.node("more")
+    async def more(n: int) -> None: ...
+
+    @builder.node("child")
+    async def child(n: int) -> Command:
+        return Command().send(more, n)
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().fan_out(join, child, [1, 2])
+
+    graph = builder.compile(start, output=lambda _: None)
+    after = await graph.step(graph.start(None))
+    assert isinstance(after, Execution)
+    after = await graph.step(after)
+    assert isinstance(after, Execution)
+    assert [(task.id, task.node, task.slot) for task in after.frontier] == [
+        ("2.0", "more", None),
+        ("2.1", "more", None),
+        ("2.2", "done", None),
+    ]
+
+
+async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activations() -> None:
+    """JON-08, R3.3, R3.11."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("done", writes=LOG)
+    async def done() -> Command:
+        return Command().update(LOG, "done")
+
+    join = builder.dynamic_join("j", done)
+
+    @builder.node("child")
+    async def child(n: int) -> None: ...
+
+    @builder.node("fans")
+    async def fans(twice: bool) -> Command:
+        command = Command().fan_out(join, child, [1])
+        return command.fan_out(join, child, [2]) if twice else command
+
+    @builder.node("start")
+    async def start(twice: bool) -> Command:
+        return Command().send(fans, twice).send(fans, twice)
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    with pytest.raises(InvalidRoute):
+        await drive(graph, graph.start(True))
+    assert output(await drive(graph, graph.start(False))) == ["done", "done"]
+
+
+async def test_static_joins_are_released_before_dynamic_ones() -> None:
+    """R3.7: pass 2, static joins as declared, then activations, oldest first."""
+    builder = GraphBuilder("g", version="1")
+    one, two, three = (builder.node(name)(_nothing) for name in ("one", "two", "three"))
+    a = builder.declare("a")
+    dynamic = builder.dynamic_join("dynamic", three)
+
+    @builder.node("child")
+    async def child(n: int) -> None: ...
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().fan_out(dynamic, child, [1]).goto(a)
+
+    builder.implement(a)(_nothing)
+    builder.static_join("second", [a], two)
+    builder.static_join("first", [child, a], one)
+    graph = builder.compile(start, output=lambda _: None)
+    after = await graph.step(graph.start(None))
+    assert isinstance(after, Execution)
+    after = await graph.step(after)
+    assert isinstance(after, Execution)
+    assert [task.node for task in after.frontier] == ["two", "one", "three"]
+
+
+async def test_a_join_with_no_arrival_at_all_is_no_error() -> None:
+    """JON-09, R3.15."""
+    builder = GraphBuilder("g", version="1")
+    start = builder.node("start")(_nothing)
+    never = builder.node("never")(_nothing)
+    builder.static_join("j", [never], start)
+    graph = builder.compile(start, output=lambda _: "done")
+    assert output(await drive(graph, graph.start(None))) == "done"
+
+
+async def test_a_failed_child_leaves_the_join_to_recover(runtime: GraphRuntime) -> None:
+    """R3.5, R3.19."""
+    made = fan()
+    made.failing.add("b")
+    with pytest.raises(NodeFailed):
+        await runtime.run("t", made.graph, ["a", "b", "c"])
+    assert output(await (await runtime.recover("t", made.graph))) == ["planned", "A", "B", "C", "summ"]
+    assert made.ran == {"plan": 1, "a": 1, "b": 2, "c": 1, "summarize": 1}

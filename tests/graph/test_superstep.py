@@ -1,0 +1,484 @@
+"""One superstep after another (SUP, R3)."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import random
+import threading
+from typing import Any
+
+import pytest
+
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
+from llm4s_notebook.errors import (
+    ForeignExecution,
+    InvalidRoute,
+    NodeFailed,
+    StateUpdateFailed,
+    SuperstepLimitExceeded,
+    ToolFailed,
+    UndeclaredWrite,
+)
+from llm4s_notebook.graph import (
+    Command,
+    CompiledGraph,
+    Execution,
+    Fail,
+    GraphBuilder,
+    GraphRuntime,
+    RunBudgets,
+    RunConfig,
+    RunContext,
+    StateKey,
+    Suspend,
+    ThreadState,
+)
+
+from .graphs import LOG, chain, drive, fan, ids, output, until
+
+N = StateKey.replace("n", int, initial=0)
+
+
+async def _nothing() -> None: ...
+
+
+async def test_a_payload_reaches_its_node() -> None:
+    """SUP-01, R3.17: the superstep number is the thread's."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("end", writes=N)
+    async def end(n: int) -> Command:
+        return Command().update(N, n * 2)
+
+    @builder.node("start")
+    async def start(n: int) -> Command:
+        return Command().send(end, n + 1)
+
+    graph = builder.compile(start, output=lambda state: state[N])
+    result = await drive(graph, graph.start(20))
+    assert output(result) == 42
+    assert result.superstep == 2  # type: ignore[union-attr]
+
+
+def endless() -> CompiledGraph[None, int]:
+    builder = GraphBuilder("endless", version="1")
+    again = builder.declare("again")
+
+    @builder.implement(again, writes=N)
+    async def node(state: ThreadState) -> Command:
+        return Command().update(N, state[N] + 1).goto(again)
+
+    return builder.compile(again, output=lambda state: state[N])
+
+
+async def test_the_superstep_limit_ends_an_endless_run_and_recover_has_a_fresh_allowance(
+    runtime: GraphRuntime, store: Checkpointer
+) -> None:
+    """SUP-03, BUD-05, R3.23."""
+    graph = endless()
+    config = RunConfig(budgets=RunBudgets(max_supersteps=3))
+    with pytest.raises(SuperstepLimitExceeded) as caught:
+        await runtime.run("t", graph, None, config)
+    assert caught.value.limit == 3
+    assert caught.value.thread_id == "t"
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.status is CheckpointStatus.RUNNING
+    assert graph.restore(latest.checkpoint).state[N] == 3
+    with pytest.raises(SuperstepLimitExceeded):
+        await (await runtime.recover("t", graph, config))
+    latest = await store.latest("t")
+    assert latest is not None
+    assert graph.restore(latest.checkpoint).state[N] == 6
+
+
+async def test_a_run_that_needs_exactly_the_limit_succeeds(runtime: GraphRuntime) -> None:
+    """R3.23: tested after the end-of-run test."""
+    made = chain()
+    assert output(await runtime.run("t", made.graph, 1, RunConfig(budgets=RunBudgets(max_supersteps=3)))) == ["start", "middle", "end"]
+    with pytest.raises(SuperstepLimitExceeded):
+        await runtime.run("u", made.graph, 1, RunConfig(budgets=RunBudgets(max_supersteps=2)))
+
+
+async def test_siblings_read_the_same_state_and_the_later_in_order_wins() -> None:
+    """SUP-04, R3.1, R3.4."""
+    saw: list[int] = []
+    builder = GraphBuilder("g", version="1")
+
+    def sibling(name: str, value: int) -> Any:
+        @builder.node(name, writes=N)
+        async def node(state: ThreadState) -> Command:
+            saw.append(state[N])
+            return Command().update(N, value)
+
+        return node
+
+    a, b = sibling("a", 1), sibling("b", 2)
+    start = builder.node("start")(_nothing)
+    builder.edge(start, a)
+    builder.edge(start, b)
+    graph = builder.compile(start, output=lambda state: state[N])
+    assert output(await drive(graph, graph.start(None))) == 2
+    assert saw == [0, 0]
+
+
+@pytest.mark.parametrize("seed", ["in order", "reversed", *range(20)])
+async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) -> None:
+    """SUP-05, R3.2, R3.4: frontier order, then emission order."""
+    order = list(range(4))
+    if seed == "reversed":
+        order.reverse()
+    elif isinstance(seed, int):
+        random.Random(seed).shuffle(order)
+    gates = [asyncio.Event() for _ in range(4)]
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("worker", writes=LOG)
+    async def worker(index: int) -> Command:
+        await gates[index].wait()
+        if (at := order.index(index)) + 1 < 4:
+            gates[order[at + 1]].set()
+        return Command().update(LOG, f"{index}a").update(LOG, f"{index}b")
+
+    done = builder.node("done")(_nothing)
+    join = builder.dynamic_join("j", done)
+
+    @builder.node("start")
+    async def start() -> Command:
+        gates[order[0]].set()
+        return Command().fan_out(join, worker, range(4))
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert output(await drive(graph, graph.start(None))) == ["0a", "0b", "1a", "1b", "2a", "2b", "3a", "3b"]
+
+
+async def test_edges_come_before_routes_and_duplicates_stay() -> None:
+    """SUP-06, R3.7, R3.8."""
+    builder = GraphBuilder("g", version="1")
+    x, y, z = (builder.node(name)(_nothing) for name in "xyz")
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().goto(z).goto(x)
+
+    builder.edge(start, x)
+    builder.edge(start, y)
+    graph = builder.compile(start, output=lambda _: None)
+    after = await graph.step(graph.start(None))
+    assert isinstance(after, Execution)
+    assert [(task.id, task.node) for task in after.frontier] == [("1.0", "x"), ("1.1", "y"), ("1.2", "z"), ("1.3", "x")]
+
+
+def with_bad_sibling(bad: Any, *, writes: Any = ()) -> CompiledGraph[None, list[str]]:
+    """start -> good, bad; good logs."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("good", writes=LOG)
+    async def good() -> Command:
+        return Command().update(LOG, "good")
+
+    bad_node = builder.node("bad", writes=writes)(bad)
+    start = builder.node("start")(_nothing)
+    builder.edge(start, good)
+    builder.edge(start, bad_node)
+    return builder.compile(start, output=lambda state: state[LOG])
+
+
+async def test_an_undeclared_write_fails_the_superstep_as_a_whole(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """SUP-08, R3.3, R3.5."""
+
+    async def bad() -> Command:
+        return Command().update(N, 1)
+
+    graph = with_bad_sibling(bad)
+    with pytest.raises(UndeclaredWrite) as caught:
+        await runtime.run("t", graph, None)
+    assert (caught.value.node_id, caught.value.task_id, caught.value.key) == ("bad", "1.1", "n")
+    latest = await store.latest("t")
+    assert latest is not None
+    assert graph.restore(latest.checkpoint).state[LOG] == []
+    assert [write.task_id for write in latest.writes] == ["1.0"]
+
+
+async def test_the_write_set_is_checked_before_routes_and_an_unequal_key_is_undeclared() -> None:
+    """R3.3, D1."""
+    other = GraphBuilder("other", version="1").node("foreign")(_nothing)
+    for key in (StateKey.replace("n", str, initial=""), StateKey.replace("m", str, initial="")):
+
+        async def bad(key: StateKey[str, str]) -> Command:
+            return Command().goto(other).update(key, "x")
+
+        graph = with_bad_sibling(functools.partial(bad, key=key), writes=N)
+        with pytest.raises(UndeclaredWrite) as caught:
+            await drive(graph, graph.start(None))
+        assert caught.value.key == key.id
+
+
+async def test_routes_to_another_graph_are_refused() -> None:
+    """SUP-11, R3.3: a foreign node, a foreign join, a foreign fan-out target."""
+    other = GraphBuilder("other", version="1")
+    foreign = other.node("foreign")(_nothing)
+    foreign_join = other.dynamic_join("foreign-join", foreign)
+    builder = GraphBuilder("g", version="1")
+    done = builder.node("done")(_nothing)
+    join = builder.dynamic_join("own-join", done)
+
+    @builder.node("start")
+    async def start(which: int) -> Command:
+        return [
+            Command().goto(foreign),
+            Command().fan_out(foreign_join, done, [None]),
+            Command().fan_out(join, foreign, [None]),
+            Command().fan_out(join, done, [None]).fan_out(join, done, []),
+        ][which]
+
+    graph = builder.compile(start, output=lambda _: None)
+    for which, named in enumerate(["foreign", "foreign-join", "foreign", "own-join"]):
+        with pytest.raises(InvalidRoute, match=f"'{named}'") as caught:
+            await graph.step(graph.start(which))
+        assert (caught.value.node_id, caught.value.task_id) == ("start", "0.0")
+
+
+async def test_going_to_a_node_that_takes_a_payload_is_refused() -> None:
+    """R1.22."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("takes")
+    async def takes(n: int) -> None: ...
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().goto(takes)
+
+    graph = builder.compile(start, output=lambda _: None)
+    with pytest.raises(InvalidRoute, match="takes a payload"):
+        await graph.step(graph.start(None))
+
+
+async def test_a_failing_projection_fails_the_run_with_its_own_error(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """SUP-12, R3.16: and the thread is left for recover."""
+    error = ValueError("no output")
+
+    def fails(_state: ThreadState) -> None:
+        raise error
+
+    builder = GraphBuilder("g", version="1")
+    graph = builder.compile(builder.node("start")(_nothing), output=fails)
+    with pytest.raises(ValueError, match="no output"):
+        await drive(graph, graph.start(None))
+    with pytest.raises(ValueError, match="no output") as caught:
+        await runtime.run("t", graph, None)
+    assert caught.value is error
+    assert (await store.head("t")).status is CheckpointStatus.RUNNING
+
+
+async def test_an_execution_belongs_to_its_graph_object() -> None:
+    """SUP-13, R1.32: even an identical graph is another one."""
+    one, two = chain().graph, chain().graph
+    execution = one.start(1)
+    with pytest.raises(ForeignExecution):
+        await two.step(execution)
+    with pytest.raises(ForeignExecution):
+        two.snapshot(execution)
+    with pytest.raises(ForeignExecution):
+        two.resume(execution, {"0.0": None})
+
+
+def test_a_command_keeps_the_order_of_what_it_was_told() -> None:
+    """SUP-14: each method gives a new command."""
+    builder = GraphBuilder("g", version="1")
+    a, b = builder.node("a")(_nothing), builder.node("b")(_nothing)
+    first = Command().update(N, 1)
+    whole = first.goto(b).remove(N).update(N, 2).goto(a)
+    assert [getattr(one, "value", "removed") for one in whole.updates] == [1, "removed", 2]
+    assert [route.target.id for route in whole.routes] == ["b", "a"]
+    assert len(first.updates) == 1
+    assert not first.routes
+
+
+async def test_a_failing_sibling_does_not_stop_the_others(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """SUP-15, R3.18, R3.19: the slow good sibling is waited for and leaves a pending write; recover does not run it again."""
+    made = fan(delays=["slow"])
+    made.failing.add("bad")
+    handle = await runtime.start("t", made.graph, ["bad", "slow"])
+    await until(lambda: made.ran["slow"] and "bad" not in made.failing)
+    made.delays["slow"].set()
+    with pytest.raises(NodeFailed) as caught:
+        await handle
+    assert (caught.value.node_id, caught.value.task_id) == ("worker", "1.0")
+    assert isinstance(caught.value.cause, ValueError)
+    latest = await store.latest("t")
+    assert latest is not None
+    assert [write.task_id for write in latest.writes] == ["1.1"]
+    assert output(await (await runtime.recover("t", made.graph))) == ["planned", "BAD", "SLOW", "summ"]
+    assert (made.ran["slow"], made.ran["bad"]) == (1, 2)
+
+
+async def test_of_several_failures_the_first_in_frontier_order_is_reported(runtime: GraphRuntime) -> None:
+    """R3.18."""
+    made = fan(delays=["first"])
+    made.failing |= {"first", "second"}
+    handle = await runtime.start("t", made.graph, ["first", "second"])
+    await until(lambda: "second" not in made.failing)
+    made.delays["first"].set()
+    with pytest.raises(NodeFailed) as caught:
+        await handle
+    assert caught.value.task_id == "1.0"
+
+
+async def test_fail_is_the_same_as_raising() -> None:
+    """R3.6."""
+    error = KeyError("x")
+
+    async def fails() -> Fail:
+        return Fail(error)
+
+    async def raises() -> None:
+        raise error
+
+    for bad in (fails, raises):
+        graph = with_bad_sibling(bad)
+        with pytest.raises(NodeFailed) as caught:
+            await drive(graph, graph.start(None))
+        assert (caught.value.node_id, caught.value.task_id, caught.value.cause) == ("bad", "1.1", error)
+        assert caught.value.__cause__ is error
+
+
+async def test_a_node_failure_of_the_nodes_own_making_reaches_the_caller_as_it_is() -> None:
+    """R3.6: a layer above names its failures itself; the place is filled in."""
+    error = ToolFailed(tool="t", call_id="c", cause=ValueError("x"))
+
+    async def bad() -> None:
+        raise error
+
+    graph = with_bad_sibling(bad)
+    with pytest.raises(ToolFailed) as caught:
+        await drive(graph, graph.start(None))
+    assert caught.value is error
+    assert (error.node_id, error.task_id) == ("bad", "1.1")
+
+
+@pytest.mark.parametrize("returned", [1, "text", {"a": 1}, Execution, Command])
+async def test_anything_else_than_a_node_result_fails_the_task(returned: object) -> None:
+    """R1.24."""
+
+    async def bad() -> object:
+        return returned
+
+    graph = with_bad_sibling(bad)
+    with pytest.raises(NodeFailed, match="a node returns Command"):
+        await drive(graph, graph.start(None))
+
+
+async def test_an_update_with_routes_is_refused_where_only_updates_make_sense() -> None:
+    """api.md: Suspend, Block."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=str)
+    builder.implement(ask)(_nothing)
+
+    @builder.node("start")
+    async def start() -> Suspend[str, str]:
+        return Suspend("?", ask, Command().goto(start))
+
+    graph = builder.compile(start, output=lambda _: None)
+    with pytest.raises(NodeFailed, match="carries routes"):
+        await graph.step(graph.start(None))
+
+
+async def test_a_plain_function_runs_beside_the_loop(runtime: GraphRuntime) -> None:
+    """D24: in a worker thread, so the loop goes on."""
+    builder = GraphBuilder("g", version="1")
+    here = threading.get_ident()
+    go = threading.Event()
+    seen: list[int] = []
+
+    @builder.node("plain", writes=LOG)
+    def plain(context: RunContext) -> Command:
+        seen.append(threading.get_ident())
+        assert go.wait(20)
+        context.progress("told", 1)
+        return Command().update(LOG, "plain")
+
+    @builder.node("frees")
+    async def frees() -> None:
+        await until(lambda: seen)
+        go.set()
+
+    start = builder.node("start")(_nothing)
+    builder.edge(start, plain)
+    builder.edge(start, frees)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert output(await runtime.run("t", graph, None)) == ["plain"]
+    assert seen != [here]
+
+
+@pytest.mark.parametrize("error", [StopIteration("x"), SystemExit(3), KeyboardInterrupt()])
+async def test_what_must_not_cross_into_a_loop_is_an_ordinary_failure(runtime: GraphRuntime, error: BaseException) -> None:
+    """R3.6: a plain function's StopIteration or sys.exit fails its task only."""
+
+    def bad() -> None:
+        raise error
+
+    with pytest.raises(NodeFailed):
+        await runtime.run("t", with_bad_sibling(bad), None)
+
+
+async def test_a_rejected_reduce_keeps_the_task_results_and_fails_again(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R3.21, R1.19: sticky, since the recorded write is replayed."""
+    ran: list[str] = []
+
+    def reduce(now: int, by: int) -> int:
+        raise ValueError("rejected")
+
+    total = StateKey("total", int, int, initial=0, reduce=reduce)
+
+    async def bad() -> Command:
+        ran.append("bad")
+        return Command().update(total, 1)
+
+    graph = with_bad_sibling(bad, writes=total)
+    for call in (lambda: runtime.start("t", graph, None), lambda: runtime.recover("t", graph)):
+        with pytest.raises(StateUpdateFailed) as caught:
+            await (await call())
+        assert caught.value.key == "total"
+        latest = await store.latest("t")
+        assert latest is not None
+        assert sorted(write.task_id for write in latest.writes) == ["1.0", "1.1"]
+        assert graph.restore(latest.checkpoint).state[LOG] == []
+    assert ran == ["bad"]
+
+
+async def test_no_more_tasks_run_at_once_than_the_budget_allows(runtime: GraphRuntime) -> None:
+    """BUD-04, R3.2."""
+    running = most = 0
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("worker")
+    async def worker(n: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+
+    done = builder.node("done")(_nothing)
+    join = builder.dynamic_join("j", done)
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().fan_out(join, worker, range(6))
+
+    graph = builder.compile(start, output=lambda _: most)
+    assert output(await runtime.run("t", graph, None, RunConfig(budgets=RunBudgets(max_concurrency=2)))) == 2
+
+
+async def test_stepping_a_paused_execution_does_not_advance() -> None:
+    """R3.29."""
+    made = chain()
+    config = RunConfig(interrupt_before="start")
+    held = await drive(made.graph, made.graph.start(1), config)
+    assert ids(held) == ["0.0"]
+    again = await made.graph.step(held.execution)  # type: ignore[union-attr]
+    assert ids(again) == ["0.0"]
+    assert not made.ran

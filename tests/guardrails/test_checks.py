@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from llm4s_notebook.errors import ConfigError
+from llm4s_notebook.guardrails import JsonValidator, LengthCheck, Refused, RegexValidator, WordList
+
+
+@pytest.mark.parametrize("text", ["abc", "äöü", "a👍b", "abcde"])
+async def test_a_text_within_bounds_passes_unchanged(text: str):
+    """6.3: characters are code points."""
+    assert await LengthCheck(3, 5).check(text) == text
+
+
+@pytest.mark.parametrize(("text", "start"), [("ab", "Input too short"), ("abcdef", "Input too long"), ("", "Input too short")])
+async def test_a_text_outside_the_bounds_is_refused(text: str, start: str):
+    """6.3."""
+    with pytest.raises(Refused, match=start):
+        await LengthCheck(3, 5).check(text)
+
+
+async def test_a_missing_bound_is_none():
+    """6.3."""
+    assert await LengthCheck().check("") == ""
+    assert await LengthCheck(max=1).check("") == ""
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: LengthCheck(-1), "must not be negative"),
+        (lambda: LengthCheck(5, 3), "min 5 is above max 3"),
+        (lambda: RegexValidator("("), "pattern"),
+        (lambda: RegexValidator("a", must="maybe"), "must is"),
+        (lambda: WordList([]), "at least one word"),
+        (lambda: WordList(["a", " "]), "none may be blank"),
+    ],
+)
+def test_bad_settings_are_refused_at_once(make: Any, problem: str):
+    """A guardrail that cannot work is not built."""
+    with pytest.raises(ConfigError, match=problem):
+        make()
+
+
+async def test_a_pattern_must_be_found_or_must_not():
+    """6.3."""
+    assert await RegexValidator(r"^\d+$").check("123") == "123"
+    with pytest.raises(Refused, match="does not match the pattern"):
+        await RegexValidator(r"^\d+$").check("12a")
+    with pytest.raises(Refused, match="matches the pattern secret"):
+        await RegexValidator("secret", must="not match").check("a secret")
+    with pytest.raises(Refused, match=re.escape("numbers only")):
+        await RegexValidator(r"^\d+$", message="numbers only").check("x")
+
+
+@pytest.mark.parametrize("text", ["damned", "DAMN it", "what the damn?", "c++ is it"])
+async def test_listed_words_are_refused_as_whole_words_in_any_case(text: str):
+    """6.3: and none is found inside a longer word."""
+    words = WordList(["damn", "c++"])
+    if text == "damned":
+        assert await words.check(text) == text
+        return
+    with pytest.raises(Refused, match="inappropriate content"):
+        await words.check(text)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "null", "[]", '"x"'])
+async def test_json_passes(text: str):
+    """6.3."""
+    assert await JsonValidator().check(text) == text
+
+
+@pytest.mark.parametrize("text", ["", "not json", "{'a': 1}", "NaN", '{"a": 1} x'])
+async def test_what_is_not_one_json_document_is_refused(text: str):
+    """6.3."""
+    with pytest.raises(Refused, match="not valid JSON"):
+        await JsonValidator().check(text)

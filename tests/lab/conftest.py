@@ -1,0 +1,59 @@
+"""One JupyterLab and one Chromium for all browser tests, one clean page for each.
+
+Playwright's synchronous calls keep an event loop running in this thread until they are stopped. So the tests of this folder are plain
+functions, and both fixtures last as long as this folder's tests and no longer: asyncio tests of other folders need the thread back.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from .driver import SECONDS, Lab
+from .server import LabServer, lab_server
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+expect.set_options(timeout=20 * SECONDS)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@pytest.fixture(scope="package")
+def chromium() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if path is None:
+        pytest.fail("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def server() -> Iterator[LabServer]:
+    with lab_server() as running:
+        yield running
+
+
+@pytest.fixture
+def lab(server: LabServer, chromium: Browser) -> Iterator[Lab]:
+    """A page of its own on the common server; kernels it started are ended with it."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(30 * SECONDS)
+    page = context.new_page()
+    yield Lab(server, page)
+    for kernel in page.request.get(f"{server.url}/api/kernels").json():
+        page.request.delete(f"{server.url}/api/kernels/{kernel['id']}")
+    context.close()

@@ -1,0 +1,106 @@
+"""A JupyterLab of its own: fresh settings, fresh folders, no token, gone when the block ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SETTINGS: dict[str, dict[str, object]] = {
+    # Lab asks the network for news and updates unless told otherwise, and its dialogs would cover the notebook.
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+    # Every cell stands in the page, on screen or not, so that the n-th one is the n-th one.
+    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+}
+
+
+@dataclass(frozen=True)
+class LabServer:
+    """A running server: its address, and the folder it shows."""
+
+    url: str
+    root: Path
+
+
+@contextlib.contextmanager
+def lab_server() -> Iterator[LabServer]:
+    """Start JupyterLab on a folder of its own and a free port; end it, with its kernels, when the block ends."""
+    home = Path(tempfile.mkdtemp(prefix="lab-"))
+    root = home / "root"
+    root.mkdir()
+    port = _free_port()
+    server = LabServer(f"http://127.0.0.1:{port}", root)
+    with (home / "server.log").open("w") as log:
+        process = subprocess.Popen(_command(port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root)
+        try:
+            _wait_until_up(process, server.url, home / "server.log")
+            yield server
+        finally:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            shutil.rmtree(home, ignore_errors=True)
+
+
+def _command(port: int, root: Path) -> list[str]:
+    options = {
+        "ServerApp.ip": "127.0.0.1",
+        "ServerApp.port": port,
+        "ServerApp.port_retries": 0,
+        "ServerApp.root_dir": root,
+        "ServerApp.open_browser": False,
+        "ServerApp.password": "",
+        "IdentityProvider.token": "",
+        # Commands reach the application directly; clicks on its menus race with the focus right after loading.
+        "LabApp.expose_app_in_browser": True,
+    }
+    command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root"]
+    return command + [f"--{name}={value}" for name, value in options.items()]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    for name, values in SETTINGS.items():
+        file = (home / "settings" / name).with_suffix(".jupyterlab-settings")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(values), encoding="utf-8")
+    folders = {
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTER_DATA_DIR": "data",
+        "JUPYTER_RUNTIME_DIR": "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+        "IPYTHONDIR": "ipython",
+    }
+    return {**os.environ, **{variable: str(home / folder) for variable, folder in folders.items()}}
+
+
+def _wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            urllib.request.urlopen(f"{url}/api/status", timeout=1).read()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"JupyterLab did not come up:\n{log.read_text()[-3000:]}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
