@@ -32,6 +32,7 @@ async def play(db: Path, make_agent: MakeAgent) -> AgentResult:
     async with SqliteCheckpointer(db) as store:
         agent = make_agent(client, store)
         result = await agent.run(QUERY)
+        print("A release assistant's turn. It stops for a person several times; here a script answers, in the lesson you do.")
         print(f"The turn lives in {db}, thread {result.thread_id}.\n")
         print(f"asked: {QUERY}")
         while result.pending:

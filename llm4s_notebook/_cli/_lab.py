@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import webbrowser
 from pathlib import Path
@@ -22,6 +23,11 @@ def lab(folder: Path, port: int, *, browser: bool) -> int:
             print(lesson.remark)
     opens = browser and _has_browser()
     server = _start(folder, port, copied[0].file if copied else "", opens)
+    for lesson in copied:
+        if not lesson.remark:
+            _trust(server, folder / lesson.file)
+    # Where stdin is no terminal the server leaves Ctrl-C to Python, whose exception tears its loop apart and can leave threads behind.
+    signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))
     # Printed by the server's loop, behind its own first callback, in which it begins to listen: the address answers once it is read.
     server.log.addFilter(_not_the_servers_own_banner)
     server.io_loop.add_callback(_announce, server, folder, port, browser, opens)
@@ -32,6 +38,13 @@ def lab(folder: Path, port: int, *, browser: bool) -> int:
 def _not_the_servers_own_banner(record: logging.LogRecord) -> bool:
     """The address is said once, by us; should the server word its banner anew, it is said twice."""
     return "To access the server, open" not in record.getMessage()
+
+
+def _trust(server: Any, lesson: Path) -> None:
+    """Vouch for a lesson that is as it was shipped: its widgets come back when the page is reloaded before every cell was run."""
+    import nbformat  # heavy, and only this command needs it
+
+    server.contents_manager.notary.sign(nbformat.read(lesson, as_version=4))  # pyright: ignore[reportUnknownMemberType]  # nbformat ships no types
 
 
 def _announce(server: Any, folder: Path, port: int, browser: bool, opens: bool) -> None:
@@ -56,10 +69,10 @@ def _start(folder: Path, port: int, lesson: str, opens: bool) -> Any:
         "ServerApp.port_retries": PORTS_TRIED,
         "ServerApp.open_browser": opens,
         "ServerApp.log_level": "WARN",
-        "LabApp.log_level": "WARN",
+        "LabApp.log_level": "ERROR",  # it would warn that there is no Node, which nothing here needs
         "LabApp.default_url": f"/lab/tree/{lesson}" if lesson else "/lab",
         # The lessons speak; news about JupyterLab and its updates do not.
-        "LabApp.news_url": "",
+        "LabApp.news_url": "None",  # the empty text would still ask whether one wants them
         "LabApp.check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
     }
     arguments = [f"--{name}={value}" for name, value in options.items()] + ["-y"]  # -y: Ctrl-C asks nothing

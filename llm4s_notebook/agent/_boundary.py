@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed
+from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused
 from ..graph import RunContext
 from ._asked import Asked
 from ._context import HookContext
@@ -46,6 +46,7 @@ class Stopped:
 Boundary: TypeAlias = Passed | Waits | Stopped
 BoundaryHook: TypeAlias = Literal[MiddlewareHook.BEFORE_AGENT, MiddlewareHook.AFTER_AGENT]
 
+_CLOSED = "the turn is closed and nothing of it is kept; run it anew"
 _BLANK = {
     MiddlewareHook.BEFORE_AGENT: ("query", "before_agent returned a blank query"),
     MiddlewareHook.AFTER_AGENT: ("tool loop", "after_agent returned a blank answer"),
@@ -76,6 +77,8 @@ async def _one(member: Member, middleware: AgentMiddleware, hook: BoundaryHook, 
     except GuardrailBlocked as blocked:
         return Stopped(blocked, Outcome.blocked(blocked.guardrail, blocked.reason), guarded=True)
     except Llm4sError as refused:
+        if isinstance(refused, Refused | ConfigError):
+            refused.placed(f"middleware '{middleware.id}', {hook}", _CLOSED)
         return _stopped(middleware, refused)
     except Exception as cause:
         return _stopped(middleware, _failed(middleware, cause, context))
@@ -87,7 +90,7 @@ async def _one(member: Member, middleware: AgentMiddleware, hook: BoundaryHook, 
         return _stopped(middleware, _failed(middleware, wrong, context))
     if not made.strip():
         field, problem = _BLANK[hook]
-        return _stopped(middleware, ConfigError(field=field, problems=[problem]))
+        return _stopped(middleware, ConfigError(field=field, problems=[problem], next_step=_CLOSED))
     return Passed(made)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -45,7 +47,7 @@ class FunctionTool(AgentTool, Generic[P, R]):
     ) -> None:
         """Raises: ConfigError for a bad name, or naming each parameter that cannot be read from JSON."""
         self.function = function
-        self.name = checked_name(name if name is not None else function.__name__)
+        self.name = checked_name(name if name is not None else getattr(function, "__name__", type(function).__name__))
         self.read_only, self.destructive, self.idempotent, self.open_world = read_only, destructive, idempotent, open_world
         self.writes = frozenset({writes} if isinstance(writes, StateKey) else writes)
         self.check = check
@@ -135,13 +137,19 @@ def _annotation(hint: Any, description: str | None) -> Any:
     return Annotated[tuple([bare, Field(description=description), *own])]  # type: ignore[return-value]  # made at run time
 
 
+def _changeable(value: object) -> bool:
+    if isinstance(value, tuple):
+        return copy.deepcopy(cast(object, value)) is not value
+    return type(value).__hash__ is None
+
+
 def _default(value: Any) -> Any:
     if value is inspect.Parameter.empty:
         return dataclasses.field()
-    if isinstance(value, list | dict | set):
-        made = cast("list[Any] | dict[Any, Any] | set[Any]", value)
-        return dataclasses.field(default_factory=made.copy)
-    return dataclasses.field(default=value)
+    if not _changeable(value):
+        return dataclasses.field(default=value)
+    # Whatever can be changed is made anew for each call: what one does to it is not in the next (D12).
+    return dataclasses.field(default_factory=functools.partial(copy.deepcopy, value))
 
 
 @overload

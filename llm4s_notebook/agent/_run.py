@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Generator
 from typing import Any, TypeAlias
 
-from ..errors import GuardrailBlocked, Llm4sError, NodeFailed, RestoreRejected, StateUpdateFailed, ThreadNotFound
+from ..errors import ConfigError, GuardrailBlocked, Llm4sError, NodeFailed, Refused, RestoreRejected, StateUpdateFailed, ThreadNotFound
 from ..graph import Completed, GraphRuntime, RunHandle, RunStatus, Suspended
 from ..graph.events import EventRecord
 from ._read import Reader, outcome_status
@@ -68,6 +68,8 @@ class AgentRun:
             refused = refusal_in(failed)
             if refused is failed:
                 raise
+            if isinstance(refused, Refused | GuardrailBlocked | ConfigError):  # made without knowing that it would end a step
+                refused.placed(failed.where, failed.next_step)
             raise refused from None
         match ended:
             case Suspended():
@@ -94,7 +96,9 @@ def refusal_in(failed: NodeFailed) -> Llm4sError:
 
 
 def explained(rejected: RestoreRejected, thread_id: str) -> RestoreRejected:
-    """A thread of another version of the agent, with the ways on (D14)."""
+    """A thread of another version of the agent, with the ways on (D14). One that was damaged has others, and says so itself."""
+    if rejected.damaged:
+        return rejected
     return RestoreRejected(
         graph_id=rejected.graph_id,
         problems=rejected.problems,

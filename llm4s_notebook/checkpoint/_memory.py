@@ -133,7 +133,7 @@ class InMemoryCheckpointer:
                 return Head(None, None, None)
             claim = thread.claim if thread.claim and thread.claim.expires_at > self._clock.now() else None
             header = thread.latest_header
-            return Head(thread.latest_id, header.status if header else None, claim, thread.write_count)
+            return Head(thread.latest_id, header.status if header else None, claim, thread.write_count, thread.latest_token)
 
     async def latest(self, thread_id: str) -> LatestCheckpoint | None:
         """The latest checkpoint and its pending writes (R6.10)."""

@@ -61,6 +61,10 @@ class MemoryThread:
         return self._latest.header.id if self._latest else None
 
     @property
+    def latest_token(self) -> int | None:
+        return self._latest.token if self._latest else None
+
+    @property
     def write_count(self) -> int:
         return len(self._writes)
 

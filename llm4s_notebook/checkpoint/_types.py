@@ -130,12 +130,17 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The cheap look at a thread: the latest checkpoint's id and status, and who holds it. Reads no entry."""
+    """The cheap look at a thread: the latest checkpoint's id and status, and who holds it. Reads no entry.
+
+    `token` is the fencing token the latest checkpoint was written under. No other commit of the store has it, while a thread
+    that was deleted and begun anew under the same run id has the same checkpoint ids.
+    """
 
     checkpoint_id: str | None
     status: CheckpointStatus | None
     claim: Claim | None
     write_count: int = 0
+    token: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import traceback
 from collections.abc import Iterable
+from typing import Self
 
 
 def listed(items: Iterable[object]) -> str:
@@ -22,6 +23,10 @@ def text_of(error: BaseException) -> str:
         return printable(str(error))
     except Exception:  # a foreign class's `__str__` may do anything
         return ""
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _asked_for_traceback() -> bool:
@@ -46,17 +51,27 @@ class Llm4sError(Exception):
         self.what = printable(str(what))  # a reason given by a user's code may be anything
         self.where = printable(where)
         self.next_step = next_step
-        super().__init__(" · ".join(part for part in (self.what, self.where, next_step) if part))
+        super().__init__(self._joined())
+
+    def placed(self, where: str, next_step: str) -> Self:
+        """Say where this ended a run and what to do now: whoever raised it could not know. A place of its own stays."""
+        self.where = self.where or printable(where)
+        self.next_step = next_step
+        self.args = (self._joined(),)
+        return self
+
+    def _joined(self) -> str:
+        return " · ".join(part for part in (self.what, self.where, self.next_step) if part)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints for this error in a cell: three lines instead of a traceback, which `%tb` prints whole."""
         if _asked_for_traceback():
             return [line.rstrip("\n") for line in traceback.format_exception(self)]
-        lines = [f"{type(self).__name__}: {self.what}"]
+        lines = [f"{type(self).__name__}: {_in_one_line(self.what)}"]
         if self.where:
-            lines.append(f"  where: {self.where}")
+            lines.append(f"  where: {_in_one_line(self.where)}")
         if self.next_step:
-            lines.append(f"  next:  {self.next_step}")
+            lines.append(f"  next:  {_in_one_line(self.next_step)}")
         return lines
 
 

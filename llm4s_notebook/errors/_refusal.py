@@ -17,10 +17,10 @@ class Refusal(Llm4sError):
 class ConfigError(Refusal):
     """A setting or argument is wrong; `field` names it and `problems` lists everything that is wrong with it."""
 
-    def __init__(self, *, field: str, problems: Iterable[str]) -> None:
+    def __init__(self, *, field: str, problems: Iterable[str], next_step: str = "correct it and call again; nothing was changed") -> None:
         self.field = field
         self.problems = tuple(problems)
-        super().__init__(listed(self.problems), where=f"in {field}", next_step="correct it and call again; nothing was changed")
+        super().__init__(listed(self.problems), where=f"in {field}", next_step=next_step)
 
 
 class InvalidGraph(Refusal):
@@ -201,11 +201,15 @@ class NothingToRecover(Refusal):
 
 
 class RestoreRejected(Refusal):
-    """A stored thread does not fit the graph it is opened with; `problems` lists all of it (R6.39, D14)."""
+    """A stored thread does not fit the graph it is opened with; `problems` lists all of it (R6.39, D14).
 
-    def __init__(self, *, graph_id: str, problems: Iterable[str], next_step: str | None = None) -> None:
+    `damaged` says that what was stored cannot be read at all, by any graph.
+    """
+
+    def __init__(self, *, graph_id: str, problems: Iterable[str], next_step: str | None = None, damaged: bool = False) -> None:
         self.graph_id = graph_id
         self.problems = tuple(problems)
+        self.damaged = damaged
         super().__init__(
             listed(self.problems),
             where=f"graph '{graph_id}'",

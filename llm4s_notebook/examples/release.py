@@ -79,7 +79,7 @@ class Need(BaseModel):
 
 
 class Info(BaseModel):
-    value: str
+    value: Annotated[str, Field(pattern=r"\S", description="a region, like eu")]
 
 
 class Region(AskingMiddleware[Need, Info]):

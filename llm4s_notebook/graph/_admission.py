@@ -70,6 +70,7 @@ class Held:
     execution: Execution
     birth_id: str
     settled: str | None
+    token: int | None
     rewrite: tuple[PatchOp, ...] = ()
 
 
@@ -208,7 +209,7 @@ class Admission:
         if head.checkpoint_id is None:
             return None
         held = self._held(thread_id)
-        if held is not None and held.checkpoint_id == head.checkpoint_id and held.graph is graph:
+        if held is not None and (held.checkpoint_id, held.token) == (head.checkpoint_id, head.token) and held.graph is graph:
             return held
         latest = await self._checkpointer.latest(thread_id)
         if latest is None:
@@ -216,7 +217,9 @@ class Admission:
         checkpoint = latest.checkpoint
         restored = graph.restored(checkpoint)
         settled = settled_of(checkpoint.header)
-        return Held(graph, checkpoint.id, checkpoint.status, restored.execution, birth_of(checkpoint), settled, restored.rewrite)
+        return Held(
+            graph, checkpoint.id, checkpoint.status, restored.execution, birth_of(checkpoint), settled, checkpoint.token, restored.rewrite
+        )
 
     async def _restorable(self, thread_id: str, graph: AnyGraph) -> None:
         """Refuse a thread that does not fit the graph before its claim is touched. Raises: RestoreRejected; NothingToRecover."""
@@ -298,7 +301,7 @@ class Admission:
         held = held_before(entry, config) or entry.node in config.interrupt_after
         if not execution.plan.nodes[entry.node].bookkeeping or held or config.durability is Durability.ON_EXIT:
             return None
-        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id).run()
+        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id, running=set()).run()
         caller = asyncio.current_task()
         if caller is not None and caller.cancelling():
             raise asyncio.CancelledError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -17,6 +18,8 @@ from ._frozen import is_shareable
 T = TypeVar("T")
 Migrations = Mapping[int, Callable[[Any], Any]]
 NULL = b"null"
+_MOST_DIGITS = 4300  # of a number that Python reads
+_LONG_NUMBER = re.compile(rb"\d{4301}")
 
 
 def encode_json(value: object, what: str = "the value") -> bytes:
@@ -25,6 +28,8 @@ def encode_json(value: object, what: str = "the value") -> bytes:
         data = to_json(value, by_alias=True)
         if b"NaN" in data or b"Infinity" in data:  # perhaps only inside a text
             json.loads(data, parse_constant=_no_number)
+        if len(data) > _MOST_DIGITS and _LONG_NUMBER.search(data) is not None:  # perhaps only inside a text
+            from_json(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise EncodeError(problems=[str(error)], what=what) from error

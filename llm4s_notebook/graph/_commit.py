@@ -61,6 +61,7 @@ class Ledger:
     def __init__(self, checkpointer: Checkpointer, hub: Hub, thread_id: str, token: int, latest: str, durability: Durability) -> None:
         self.latest = latest
         self.durable = latest
+        self.freed = True
         self.checkpointer = checkpointer
         self._hub = hub
         self._thread_id = thread_id
@@ -168,14 +169,16 @@ class Ledger:
             raise
 
     async def give_up(self) -> None:
-        """Write nothing more and free the thread as well as one can."""
+        """Write nothing more and free the thread as well as one can; `freed` says whether that worked."""
         self._batch = _Batch()
         self._queue.clear()
         for task in (self._saver, self._writer):
             if task is not None:
                 await asyncio.wait([task])
-        with contextlib.suppress(Exception):  # a store that fails now keeps the claim until its lease runs out
+        self.freed = False
+        with contextlib.suppress(Exception):  # a store that fails now keeps the claim
             await self.checkpointer.release(self._thread_id, self._token)
+            self.freed = True
 
     def _taken(self) -> _Batch:
         batch, self._batch = self._batch, _Batch()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..errors import ConfigError
 
@@ -54,6 +54,8 @@ class RunConfig:
     """The settings of one run; none of it is inherited by the thread's next run (R1.30, R5.3).
 
     `run_id` None means a fresh one for each run. `principal` is who acts: recorded, never checked (D9).
+
+    Raises: ConfigError for values of other types.
     """
 
     interrupt_before: frozenset[str] = frozenset()
@@ -65,13 +67,47 @@ class RunConfig:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
+        problems: list[str] = []
         for name in ("interrupt_before", "interrupt_after"):
-            object.__setattr__(self, name, _ids(getattr(self, name)))
+            ids = _ids(getattr(self, name))
+            problems += [f"{name} names {id!r}, which is no node id" for id in ids if not isinstance(id, str)]  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            object.__setattr__(self, name, ids)
+        if type(self.durability) is not Durability:
+            try:
+                object.__setattr__(self, "durability", Durability(self.durability))
+            except ValueError:
+                problems.append(f"durability is {self.durability!r}, and must be one of {', '.join(Durability)}")
+        problems += [problem for problem in (_unfit("run_id", self.run_id), _unfit("principal", self.principal)) if problem]
+        if problems:
+            raise ConfigError(field="config", problems=problems)
 
 
-def _ids(given: str | Iterable[str]) -> frozenset[str]:
+def _unfit(name: str, given: object) -> str | None:
+    """What keeps a name from being recorded."""
+    if given is None or (isinstance(given, str) and given.isascii()):
+        return None
+    return text_problem(name, given)
+
+
+def text_problem(name: str, given: object) -> str | None:
+    """Why a value is no text that a store takes."""
+    if not isinstance(given, str):
+        return f"{name} is a text, not {given!r}"
+    try:
+        given.encode()
+    except UnicodeEncodeError as error:
+        return f"{name} is no Unicode text: {error}"
+    return None
+
+
+def _ids(given: object) -> frozenset[str]:
     """A single id stands for the set of it."""
-    return frozenset((given,)) if isinstance(given, str) else frozenset(given)
+    if isinstance(given, str):
+        return frozenset((given,))
+    try:
+        return frozenset(cast("Iterable[str]", given))
+    except TypeError as error:
+        raise ConfigError(field="config", problems=[f"breakpoints are node ids, not {given!r}"]) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ import asyncio
 import threading
 from dataclasses import dataclass
 
-from ..errors import ThreadBusy
+from ..errors import ConfigError, ThreadBusy
+from ._config import text_problem
 from ._handle import RunHandle
 from ._lease import Lease
 
@@ -28,7 +29,10 @@ class Places:
         self._taken: dict[str, Place] = {}
 
     def take(self, thread_id: str) -> tuple[Place, Lease | None]:
-        """Take the thread; with it the lease that a dead run left, if one did. Raises: ThreadBusy."""
+        """Take the thread; with it the lease that a dead run left, if one did. Raises: ThreadBusy; ConfigError for what is no id."""
+        problem = text_problem("the thread's id", thread_id)
+        if problem is not None:
+            raise ConfigError(field="thread_id", problems=[problem])
         place = Place(asyncio.get_running_loop())
         with self._lock:
             there = self._taken.get(thread_id)

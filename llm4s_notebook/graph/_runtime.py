@@ -67,6 +67,7 @@ class GraphRuntime:
         self._lock = threading.Lock()
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
+        self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
         self._tasks: set[asyncio.Task[None]] = set()
         self._admission = Admission(checkpointer, claims, self._clock, new_id, self._held.get, self._hub.publish)
         self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
@@ -221,7 +222,7 @@ class GraphRuntime:
         admitted: asyncio.Future[RunHandle],
     ) -> None:
         try:
-            await self._clear(left)
+            await self._clear(thread_id, left)
             ready = await admission()
         except BaseException as error:
             self._places.free(thread_id, place)
@@ -256,6 +257,9 @@ class GraphRuntime:
         except BaseException as error:
             failure = error
         self._leases.drop(lease)
+        if not ledger.freed:
+            with self._lock:
+                self._unfreed[thread_id] = ready.token
         if outcome is not None:
             self._keep(ready, run, outcome, ledger.durable)
         self._places.free(thread_id, place)
@@ -265,18 +269,23 @@ class GraphRuntime:
         if failure is not None and not isinstance(failure, Exception):
             raise failure
 
-    async def _clear(self, left: Lease | None) -> None:
-        """Free the claim of a run that died with its loop; its thread is there to be recovered."""
+    async def _clear(self, thread_id: str, left: Lease | None) -> None:
+        """Free the claim of a run that died with its loop, or that its store did not take back; the thread is there to be recovered."""
         if left is not None:
             self._leases.drop(left)
             await self.checkpointer.release(left.thread_id, left.token)
+        token = self._unfreed.get(thread_id)
+        if token is not None:
+            await self.checkpointer.release(thread_id, token)  # long since replaced, it is nothing
+            with self._lock:
+                self._unfreed.pop(thread_id, None)
 
     def _keep(self, ready: Admitted, run: Run, outcome: Outcome, checkpoint_id: str) -> None:
         """Hold the thread as it was left, for the next call with this very graph (D17)."""
         completed = isinstance(outcome, Completed)
         status = CheckpointStatus.COMPLETED if completed else CheckpointStatus.SUSPENDED
         settled = checkpoint_id if completed else ready.settled
-        held = Held(ready.graph, checkpoint_id, status, run.execution, ready.birth_id, settled)
+        held = Held(ready.graph, checkpoint_id, status, run.execution, ready.birth_id, settled, ready.token)
         with self._lock:
             self._held[ready.thread_id] = held
             while len(self._held) > _HELD_THREADS:
@@ -286,7 +295,7 @@ class GraphRuntime:
         """Make a change to a thread outside runs. Raises: ThreadBusy."""
         place, left = self._places.take(thread_id)
         try:
-            await self._clear(left)
+            await self._clear(thread_id, left)
             return await change()
         finally:
             self._places.free(thread_id, place)

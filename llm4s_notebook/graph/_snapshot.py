@@ -158,7 +158,21 @@ def _named(one: Any) -> tuple[object, Any]:
 
 
 def stored_of_checkpoint(checkpoint: Checkpoint) -> Stored:
-    """A stored checkpoint in the common shape."""
+    """A stored checkpoint in the common shape. Raises: RestoreRejected for one that was damaged where it was stored."""
+    try:
+        birth_of(checkpoint)
+        settled_of(checkpoint.header)
+        return _read(checkpoint)
+    except (ValueError, TypeError, AttributeError) as error:
+        raise RestoreRejected(
+            graph_id=checkpoint.header.graph_id,
+            problems=[f"checkpoint '{checkpoint.id}' is damaged: {error}"],
+            next_step="restore the store from a copy, or start a new thread",
+            damaged=True,
+        ) from error
+
+
+def _read(checkpoint: Checkpoint) -> Stored:
     header = checkpoint.header
     body = cast(dict[str, Any], decode_json(header.body))
     stored = Stored(header.graph_id, header.graph_version, header.fingerprint, header.superstep, body.get("paused", False))

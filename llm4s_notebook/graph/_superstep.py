@@ -38,7 +38,7 @@ class Superstep:
     """One superstep's tasks. `results` fills while they run and stays readable when `run` was cancelled.
 
     `recorded` are results that need no running (R8.10). `finished` hears of each result of a superstep of several tasks.
-    `running` holds the asyncio tasks that a stop has to cancel.
+    `running` holds the asyncio tasks that a stop has to cancel; it is given where the caller's asyncio task is the run's own.
     """
 
     def __init__(
@@ -58,6 +58,8 @@ class Superstep:
         self._recorded = recorded or {}
         self._finished = finished
         self._running: set[asyncio.Task[Any]] = set() if running is None else running
+        self._owned = running is not None
+        self._interrupted = False
         self._crash: BaseException | None = None
 
     async def run(self) -> list[TaskResult]:
@@ -112,7 +114,11 @@ class Superstep:
             result = await self._attempt(task)
         finally:
             self._running.discard(own)
-        return result if own.cancelling() <= asked else TaskResult(task, Ending.CANCELLED)
+        if self._owned:
+            cancelled = await self._cancelled(own, asked)
+        else:  # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
+            cancelled = own.cancelling() > asked
+        return TaskResult(task, Ending.CANCELLED) if cancelled else result
 
     async def _together(self, due: Iterator[Task], count: int) -> None:
         loop = asyncio.get_running_loop()
@@ -137,18 +143,17 @@ class Superstep:
 
         for _ in range(limit):
             begin()
-        interrupted = False
         while own:
             try:
                 await over
             except asyncio.CancelledError:
-                interrupted = True
+                self._interrupted = True
                 over = loop.create_future()
                 for _ in due:  # nothing more is started
                     pass
                 for running in list(own):
                     running.cancel()
-        if interrupted:
+        if self._interrupted:
             raise asyncio.CancelledError
 
     async def _one(self, task: Task) -> None:
@@ -157,11 +162,29 @@ class Superstep:
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
             self._crash = self._crash or error
             return
-        if cast("asyncio.Task[Any]", asyncio.current_task()).cancelling():  # it returned with the cancellation still showing (R8.5)
+        if await self._cancelled(cast("asyncio.Task[Any]", asyncio.current_task()), 0):
             result = TaskResult(task, Ending.CANCELLED)
         self.results[task.id] = result
         if self._finished is not None:
             self._finished(result)
+
+    async def _cancelled(self, own: asyncio.Task[Any], asked: int) -> bool:
+        """Whether a call that is over was cancelled, also one that returned with the cancellation still showing (R8.5).
+
+        Before Python 3.13 a TaskGroup whose child failed leaves a request behind that has been met already. Nobody cancelled
+        the run then, and the request is forgotten.
+        """
+        if own.cancelling() <= asked:
+            return False
+        if self._voice.cancelled() or self._interrupted:
+            return True
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:  # it was still on its way: the node cancelled itself
+            return True
+        while own.cancelling() > asked:
+            own.uncancel()
+        return self._voice.cancelled() or self._interrupted
 
     async def _attempt(self, task: Task) -> TaskResult:
         """One call of the task's node, and its checked result."""

@@ -202,6 +202,10 @@ def _message_text(review: PendingReview) -> str | None:
 
 def _messages(result: AgentResult, requests: dict[str, AnyRequest]) -> tuple[MessageView, ...]:
     waiting = {call.id for request in requests.values() if (call := request.call) is not None}
+    if isinstance(result.status, Suspended):
+        # Nothing runs while a turn waits: also the calls of a message that is itself held have to wait (2.4.3).
+        last = next((message for message in reversed(result.messages) if isinstance(message, AssistantMessage)), None)
+        waiting |= {call.id for call in last.tool_calls} if last is not None else set[str]()
     results: dict[str, ToolMessage] = {}
     views: list[MessageView] = []
     # a call id may come again in a later message, so each message takes the results that follow it

@@ -12,6 +12,7 @@ from ..wire import (
     AnsweredView,
     ErrorView,
     GraphPicture,
+    MessageView,
     NodeStatus,
     NodeView,
     PendingCard,
@@ -72,7 +73,7 @@ def project(facts: Facts) -> SessionState:
         run=_run(facts),
         pending=cards,
         answered=[AnsweredView(id=a.id, at_ms=_ms(a.at) or 0, by=a.by, summary=a.summary) for a in facts.log.of_turn()],
-        messages=list(stored.messages),
+        messages=list(stored.messages) if running else [_nothing_runs(message) for message in stored.messages],
         graph=draw(facts.picture, cards, facts.breakpoints, facts.trace, facts.running_nodes),
         holds_apply_next_run=running,
         usage=stored.usage,
@@ -83,6 +84,14 @@ def project(facts: Facts) -> SessionState:
         can_recover=not running and stored.status == "unfinished",
         updated_at_ms=_ms(facts.now) or 0,
     )
+
+
+def _nothing_runs(message: MessageView) -> MessageView:
+    """A message of a turn that does not run: a call without a result may have begun once, but nothing runs it now."""
+    if all(call.state != "running" for call in message.tool_calls):
+        return message
+    calls = [call.model_copy(update={"state": "no_result"}) if call.state == "running" else call for call in message.tool_calls]
+    return message.model_copy(update={"tool_calls": calls})
 
 
 def status_in_words(facts: Facts) -> str:

@@ -63,7 +63,8 @@ class ToolCallView(WireModel):
     name: str
     arguments: Json
     edited: bool  # a person edited the arguments
-    state: Literal["waiting", "running", "done", "error", "not_run"]  # not_run: rejected or denied (W4.1)
+    # no_result: the turn stopped in the middle of it; not_run: rejected or denied (W4.1)
+    state: Literal["waiting", "running", "no_result", "done", "error", "not_run"]
 
 
 class MessageView(WireModel):

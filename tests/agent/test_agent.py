@@ -23,10 +23,13 @@ from llm4s_notebook.agent import (
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus, InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.errors import (
     ConfigError,
+    GuardrailBlocked,
     IncompleteRun,
+    Llm4sError,
     MiddlewareFailed,
     ModelFailed,
     NothingToRecover,
+    Refused,
     RestoreRejected,
     ThreadBusy,
     ThreadNotFound,
@@ -528,3 +531,28 @@ async def test_a_boundary_hook_that_raises_says_that_there_is_nothing_to_recover
     with pytest.raises(NothingToRecover):
         await agent.recover("t")
     assert (await agent.run("good", thread_id="t")).answer == "done"
+
+
+@pytest.mark.parametrize("hook", ["before", "after", "model", "tool"])
+@pytest.mark.parametrize("refusal", [Refused("no"), GuardrailBlocked(guardrail="g", reason="no"), ConfigError(field="f", problems=["no"])])
+async def test_a_hooks_refusal_says_where_and_what_to_do_now(hook: str, refusal: Exception):
+    """D21: raised as that object; what it said when it was made - nothing changed, the thread is usable - may not hold any more."""
+
+    async def refuse(*_: Any) -> Any:
+        raise refusal
+
+    agent = Agent(
+        "assistant", ScriptedClient(calls(call("c1", "echo", text="x")), "done"), tools=echo, middleware=Wrap("w", **{hook: refuse})
+    )
+    open_turn = hook in ("model", "tool")
+    if isinstance(refusal, GuardrailBlocked) and not open_turn:
+        assert isinstance((await agent.run("go", thread_id="t")).status, Blocked)
+        return
+    with pytest.raises(type(refusal)) as caught:
+        await agent.run("go", thread_id="t")
+    assert caught.value is refusal
+    assert isinstance((await agent.result("t")).status, Unfinished if open_turn else Blocked)
+    assert isinstance(caught.value, Llm4sError)
+    assert ("recover" in caught.value.next_step) == open_turn
+    assert caught.value.where
+    assert caught.value.next_step in str(caught.value)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+import types
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -308,3 +310,32 @@ async def test_a_raw_tool_runs_with_the_checked_json_and_its_check():
         '{"error":"Invalid arguments for \'raw\': $.q: required property missing"}',
     ]
     assert raw.spec.hints.read_only
+
+
+class Options(BaseModel):
+    tags: list[str] = ["a"]
+
+
+async def test_a_default_is_made_anew_for_each_call():
+    """D12: what one call does to a default, however deep, is not in the next one's arguments."""
+    ran: list[tuple[list[str], list[list[int]], tuple[list[int], ...]]] = []
+
+    @tool
+    async def grow(options: Options = Options(), rows: list[list[int]] = [[1]], pair: tuple[list[int], int] = ([1], 2)) -> str:  # noqa: B006, B008 - the case
+        """Change the defaults."""
+        ran.append((list(options.tags), [list(row) for row in rows], (list(pair[0]),)))
+        options.tags.append("b")
+        rows[0].append(2)
+        pair[0].append(2)
+        return "ok"
+
+    client = ScriptedClient(calls(call("c1", "grow")), calls(call("c2", "grow")), "done")
+    assert (await Agent("assistant", client, tools=grow).run("go")).answer == "done"
+    assert ran == [(["a"], [[1]], ([1],))] * 2
+
+
+@pytest.mark.parametrize("thing", [functools.partial(max, 1), types.SimpleNamespace()])
+def test_what_cannot_be_read_as_a_function_is_a_config_error(thing: Any):
+    """D2: no foreign exception."""
+    with pytest.raises(ConfigError):
+        tool(thing)

@@ -122,7 +122,7 @@ async def test_closing_ends_the_threads(tmp_path: Path) -> None:
     await store.claim("t", "run", 30)
     assert len(threads_of_stores() - before) == 2
     await store.aclose()
-    assert threads_of_stores() == before
+    assert threads_of_stores() <= before  # stores of earlier tests may end meanwhile
     assert [one.name for one in tmp_path.iterdir()] == ["x.db"]  # noqa: ASYNC240 - one small look
 
 
@@ -137,7 +137,7 @@ async def test_a_store_that_is_dropped_ends_its_threads(tmp_path: Path) -> None:
     gc.collect()
     for one in own:
         await asyncio.to_thread(one.join, 10)
-    assert threads_of_stores() == before
+    assert threads_of_stores() <= before  # stores of earlier tests may end meanwhile
 
 
 async def test_a_refused_file_leaves_no_thread(tmp_path: Path) -> None:
@@ -148,4 +148,4 @@ async def test_a_refused_file_leaves_no_thread(tmp_path: Path) -> None:
         SqliteCheckpointer(tmp_path / "x.db")
     for one in threads_of_stores() - before:
         await asyncio.to_thread(one.join, 10)
-    assert threads_of_stores() == before
+    assert threads_of_stores() <= before  # stores of earlier tests may end meanwhile

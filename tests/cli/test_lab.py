@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import signal
 import socket
@@ -69,6 +70,10 @@ def test_a_taken_port_gives_the_next_and_the_printed_address_answers(tmp_path: P
             assert f":{port}/" not in address
             with urllib.request.urlopen(address, timeout=30) as page:
                 assert page.status == 200
+            lesson = address.replace("/lab/tree/", "/api/contents/")
+            with urllib.request.urlopen(lesson, timeout=30) as answer:
+                cells = json.load(answer)["content"]["cells"]
+            assert all(cell["metadata"]["trusted"] for cell in cells if cell["cell_type"] == "code")  # else a reload loses the widgets
             process.send_signal(stop)
             assert process.wait(30) == 0
     assert (tmp_path / "mine" / LESSON).read_bytes() == shipped_lessons()[LESSON]

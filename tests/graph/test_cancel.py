@@ -746,3 +746,74 @@ async def test_a_swallowed_cancellation_beside_a_held_task_is_dropped_too(runtim
     latest = await store.latest("t")
     assert latest is not None
     assert latest.writes == ()
+
+
+async def _failing() -> None:
+    await asyncio.sleep(0)
+    raise ValueError("child")
+
+
+async def _group_with_a_failing_child() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_failing())
+        group.create_task(asyncio.sleep(60))
+
+
+@pytest.mark.parametrize("siblings", [1, 2])
+async def test_a_task_group_whose_child_failed_does_not_cancel_the_run(runtime: GraphRuntime, siblings: int) -> None:
+    """R8.5: before Python 3.13 such a group leaves a cancel request on the task, although nobody cancelled anything."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("group", writes=LOG)
+    async def group() -> Command:
+        try:
+            await _group_with_a_failing_child()
+        except* ValueError:
+            pass
+        await asyncio.sleep(0)
+        return Command().update(LOG, "handled")
+
+    start = builder.node("start")(_nothing)
+    for _ in range(siblings):
+        builder.edge(start, group)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert output(await runtime.run("t", graph, None)) == ["handled"] * siblings
+
+
+async def test_a_task_group_that_nobody_handles_is_the_nodes_failure(runtime: GraphRuntime) -> None:
+    """R3.6: not a cancellation."""
+    builder = GraphBuilder("g", version="1")
+    start = builder.node("start")(_group_with_a_failing_child)
+    graph = builder.compile(start, output=lambda _: None)
+    with pytest.raises(NodeFailed) as failed:
+        await runtime.run("t", graph, None)
+    assert isinstance(failed.value.cause, ExceptionGroup)
+
+
+async def test_a_callers_time_out_around_a_step_is_not_forgotten_for_a_node_that_swallows_it() -> None:
+    """R8.5, R8.7: what the caller cancelled stays cancelled, and its own time-out ends as one."""
+    began = asyncio.Event()
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("start")
+    async def start() -> None:
+        began.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    graph = builder.compile(start, output=lambda _: "done")
+
+    async def fire(limit: asyncio.Timeout) -> None:
+        await began.wait()
+        limit.reschedule(asyncio.get_running_loop().time())
+
+    async def limited() -> None:
+        async with asyncio.timeout(None) as limit:
+            firing = asyncio.create_task(fire(limit))
+            try:
+                await graph.step(graph.start(None))
+            finally:
+                await firing
+
+    with pytest.raises(TimeoutError):
+        await limited()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -547,3 +548,23 @@ async def test_an_unreadable_update_is_refused_when_it_is_made_not_when_it_is_re
         graph = builder.compile(start, output=lambda _: None)
         with pytest.raises(NodeFailed):
             await drive(graph, graph.start(None))
+
+
+@pytest.mark.parametrize("at", [("meta", "birth"), ("task", "1.0"), ("parked", "1.1"), ("activation", "0.0:join"), "body"])
+async def test_a_damaged_row_is_named_as_damage_and_not_as_a_crash(at: Any) -> None:
+    """R6.39: a stored record that is no JSON any more; the thread's other checkpoints are not to blame."""
+    made = fan()
+    runtime = GraphRuntime.in_memory()
+    config = RunConfig(interrupt_before=frozenset({"worker"}))
+    assert isinstance(await runtime.run("t", made.graph, ["a", "b"], config), Suspended)
+    (checkpoint, *_) = await runtime.history("t", limit=1)
+    if at == "body":
+        damaged = replace(checkpoint, header=replace(checkpoint.header, body=b"{{"))
+    else:
+        section = (
+            next(known for known in checkpoint.entries if known[0] == at[0]) if at[0] in {one for one, _ in checkpoint.entries} else at
+        )
+        damaged = replace(checkpoint, entries={**checkpoint.entries, section: b"{{"})
+    with pytest.raises(RestoreRejected, match=f"checkpoint '{checkpoint.id}' is damaged") as refused:
+        made.graph.restore(damaged)
+    assert "copy" in refused.value.next_step

@@ -19,6 +19,7 @@ from llm4s_notebook.errors import (
     RestoreRejected,
     RunCrashed,
     StaleClaim,
+    StoreUnavailable,
     ThreadBusy,
 )
 from llm4s_notebook.graph import (
@@ -679,3 +680,31 @@ async def test_a_checkpoint_tells_what_its_tasks_did_without_storing_items_twice
     assert two.updates == ({"key": "log", "value": Note.LONG + "!"},)
     assert Note.LONG.encode() not in third.header.journal
     assert second.header.journal.count(Note.LONG.encode()) == 1  # the update that was removed again is nowhere else
+
+
+async def test_a_claim_that_the_store_did_not_take_back_does_not_keep_the_thread_busy() -> None:
+    """R8.2, R6.29: the error says "mend the store, then recover", and that works at once, not when a lease has run out."""
+
+    class Unreachable(FailingStore):
+        async def release(self, thread_id: str, token: int) -> None:
+            self._check()
+            await super().release(thread_id, token)
+
+    store = Unreachable()
+    runtime = GraphRuntime(store)
+    builder = GraphBuilder("g", version="1")
+    ran: list[int] = []
+
+    @builder.node("start", writes=LOG)
+    async def start() -> Command:
+        ran.append(1)
+        store.dead = len(ran) == 1
+        return Command().update(LOG, "ran")
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    with pytest.raises(CheckpointWriteFailed):
+        await runtime.run("t", graph, None)
+    with pytest.raises(StoreUnavailable):  # still unreachable: what keeps it is the store, not a run
+        await runtime.recover("t", graph)
+    store.dead = False
+    assert output(await (await runtime.recover("t", graph))) == ["ran"]

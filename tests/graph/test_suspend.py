@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import (
     ConfigError,
+    EncodeError,
     InvalidResume,
     InvalidRoute,
     NotSuspended,
@@ -557,3 +559,66 @@ async def test_a_damaged_parked_record_is_named() -> None:
     with pytest.raises(RestoreRejected) as caught:
         made.graph.restore({**snapshot, "parked": [damaged[0][0], damaged[0][0], {**second, "question": 7}]})
     assert len(caught.value.problems) >= 3
+
+
+@pytest.mark.parametrize("answer", [10**5000, {"deep": [1, 10**5000]}], ids=["bare", "deep"])
+async def test_a_number_too_long_to_be_read_again_is_refused_and_stays_pending(
+    runtime: GraphRuntime, store: Checkpointer, answer: Any
+) -> None:
+    """R4.9, D6: Python reads no number of more than 4300 digits; nothing is changed and the next answer is taken."""
+    graph = asking(Any)
+    assert isinstance(await runtime.run("t", graph, None), Suspended)
+    before = await trace(store)
+    with pytest.raises(InvalidResume) as refused:
+        await runtime.resume("t", graph, {"0.0": answer})
+    assert [(problem.interrupt_id, problem.code) for problem in refused.value.problems] == [("0.0", "invalid")]
+    with pytest.raises(EncodeError):
+        Answer.reply("0.0", answer)
+    assert await trace(store) == before
+    digits = "1" * 5000  # as a text it is fine
+    assert output(await (await runtime.resume("t", graph, {"0.0": digits}))) == [digits]
+
+
+@pytest.mark.parametrize("thread_id", [5, None, b"t", "half \ud83d"])
+async def test_what_is_no_thread_id_is_refused_before_anything_is_stored(
+    runtime: GraphRuntime, store: Checkpointer, thread_id: Any
+) -> None:
+    """D2: a refusal raises before anything changed, on every store."""
+    graph = asking(str)
+    for call in (
+        lambda: runtime.start(thread_id, graph, None),
+        lambda: runtime.resume(thread_id, graph, {"0.0": "x"}),
+        lambda: runtime.delete_thread(thread_id),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            await call()
+        assert refused.value.field == "thread_id"
+    assert await store.threads() == []
+
+
+async def test_a_thread_begun_anew_under_the_same_run_id_is_read_again(
+    runtime: GraphRuntime, another: Callable[[], GraphRuntime], store: Checkpointer
+) -> None:
+    """D12, D17: another kernel deleted the thread and ran it again; its checkpoints have the very ids that this runtime wrote.
+    What is answered and run is what the store holds."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=bool)
+
+    @builder.node("start", input=str)
+    async def start(given: str) -> Suspend[str, bool]:
+        return Suspend(given, ask)
+
+    @builder.implement(ask, writes=LOG)
+    async def answered(given: Resumed[str, bool]) -> Command:
+        return Command().update(LOG, given.question)
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    config = RunConfig(run_id="fixed")
+    await runtime.run("t", graph, "old", config)
+    elsewhere = another()
+    await elsewhere.delete_thread("t")
+    assert isinstance(await elsewhere.run("t", graph, "new", config), Suspended)
+    waiting = await runtime.pending("t", graph)
+    assert waiting is not None
+    assert [interrupt.question for interrupt in waiting.interrupts] == ["new"]
+    assert output(await (await runtime.resume("t", graph, {"0.0": True}))) == ["new"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from llm4s_notebook.agent import Agent, AgentNode, Handoff
-from llm4s_notebook.errors import ConfigError
+from llm4s_notebook.errors import ConfigError, RunCancelled
 from llm4s_notebook.graph import BreakpointPhase, Command, GraphBuilder, GraphRuntime, StateKey
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import GraphThread, Session
@@ -227,3 +228,31 @@ async def test_cards_come_in_the_order_of_the_flat_view_and_say_since_when_and_w
     assert approval.default_reject_reason == "a reviewer refused this call; it was not run"
     states = {call.id: call.state for message in session.state().messages for call in message.tool_calls}
     assert states == {"c1": "waiting", "c2": "done", "c3": "waiting"}
+
+
+async def test_a_call_whose_message_is_held_waits_and_is_not_said_to_run():
+    """W4.1, W2.5: nothing of a held message has begun."""
+    shop = Shop()
+    session = Session(shop.agent(calls(ToolCall("c1", "look", {"topic": "x"}), deployment("c2")), "out"), "t")
+    session.breakpoints.hold("assistant/model", BreakpointPhase.AFTER)
+    await session.run("go")
+    states = {call.id: call.state for message in session.state().messages for call in message.tool_calls}
+    assert states == {"c1": "waiting", "c2": "waiting"}
+    assert shop.ran == []
+
+
+async def test_a_call_of_a_cancelled_turn_has_no_result_and_is_not_said_to_run():
+    """W4.1, W3.3: it may have begun, but nothing runs it now."""
+    shop = Shop()
+    session = Session(shop.agent(calls(ToolCall("c1", "slow", {"name": "x"}), ToolCall("c2", "look", {"topic": "x"})), "out"), "t")
+    running = asyncio.create_task(session.run("go"))
+    await shop.started.wait()
+    await session.cancel()
+    with pytest.raises(RunCancelled):
+        await running
+    assert session.state().status == "unfinished"
+    assert _states(session)["c1"] == "no_result"
+
+
+def _states(session: Session) -> dict[str, str]:
+    return {call.id: call.state for message in session.state().messages for call in message.tool_calls}

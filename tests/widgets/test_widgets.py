@@ -190,7 +190,7 @@ async def test_the_graphs_text_twin_lists_nodes_edges_and_marks(front: FakeFront
     assert lines[lines.index("  assistant/call-tool [held, 1 waiting]") + 1].startswith("    assistant/approval")
     assert "  assistant/finish [hold before (on)]" in lines
     assert "  input -> assistant/model (route, taken)" in lines
-    assert "  assistant/model -> assistant/call-tool (fan out)" in lines
+    assert "  assistant/model -> assistant/call-tool (fan out, taken)" in lines
     assert "  assistant/call-tool -> assistant/collect (join)" in lines
     await session.answer(session.result.pending[0].approve())
     data, _ = GraphView(session)._repr_mimebundle_() or ({}, {})

@@ -20,7 +20,7 @@ export function ConnectionLine({ desk }: { desk: Desk }) {
 
 function connectionText(connection: string, late: "sent" | "quiet" | null): string {
   if (connection === "lost") {
-    return "Not connected: the kernel does not answer. Run the cell again to go on from what is stored; what you typed stays here to copy.";
+    return "Not connected: the kernel does not answer. Run the cells again to go on from what is stored; what you typed stays here to copy.";
   }
   if (late === "sent")
     return "Sent – kernel busy or not connected. It is carried out once, as soon as the kernel is free; what you typed is kept.";

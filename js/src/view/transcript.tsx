@@ -11,6 +11,7 @@ const ROLES: Readonly<Record<MessageView["role"], string>> = { user: "User", ass
 const CALL_STATES: Readonly<Record<ToolCallView["state"], { glyph: string; words: string }>> = {
   waiting: { glyph: "❚❚", words: "waiting" },
   running: { glyph: "▶", words: "running" },
+  no_result: { glyph: "–", words: "no result yet" },
   done: { glyph: "✓", words: "ran" },
   error: { glyph: "✕", words: "error" },
   not_run: { glyph: "⊘", words: "not run" },

@@ -312,7 +312,7 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            state: "waiting" | "running" | "done" | "error" | "not_run";
+            state: "waiting" | "running" | "no_result" | "done" | "error" | "not_run";
         };
         UsageView: {
             cost: number | null;

@@ -28,6 +28,7 @@ _PAGE = f"""SELECT {_HEADER} FROM llm4s_checkpoint WHERE id IN (SELECT id FROM l
 _LIVE = f"SELECT section, name, position, value, id, born, died FROM llm4s_row WHERE thread = ? AND died = {ALIVE}"
 _SEEN = f"""{_LIVE} AND born <= ? UNION ALL
     SELECT section, name, position, value, id, born, died FROM llm4s_row WHERE thread = ? AND died < {ALIVE} AND died > ? AND born <= ?"""
+_WRITTEN = "SELECT token FROM llm4s_checkpoint INDEXED BY llm4s_checkpoint_by_id WHERE thread = ? AND checkpoint_id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
 _EVENTS = "SELECT first, last, data FROM llm4s_event WHERE thread = ? AND last > ? ORDER BY last LIMIT ?"
 _SUMMARY = "id, thread_id, graph_id, status, created_at, updated_at"
@@ -54,7 +55,8 @@ class Reading:
             return Head(None, None, None)
         try:
             status = CheckpointStatus(row.status) if row.status is not None else None
-            return Head(row.checkpoint_id, status, row.live_claim(now), row.writes)
+            written = connection.execute(_WRITTEN, (row.key, row.checkpoint_id)).fetchone() if row.checkpoint_id is not None else None
+            return Head(row.checkpoint_id, status, row.live_claim(now), row.writes, written[0] if written is not None else None)
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(self._path, f"the row of thread '{thread_id}': {error}") from error
 

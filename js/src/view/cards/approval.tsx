@@ -1,11 +1,11 @@
 import type { Json } from "../../wire/index";
 import { ValueDiff } from "../diff_view";
-import { Scroll } from "../scroll";
+import { parseJson } from "../json";
 import { Plain } from "../text";
-import { Value } from "../value";
 import { Act } from "./act";
 import { AnswerEditor } from "./answer_editor";
-import type { BodyProps } from "./card";
+import { Arguments } from "./arguments";
+import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedArguments, editSchema, reasonOf } from "./decide";
 import { SendRow } from "./send_row";
@@ -59,17 +59,6 @@ export function ApprovalBody({ card, hand, closed }: BodyProps) {
   );
 }
 
-export function Arguments({ value }: { value: Json | undefined }) {
-  const empty = value === null || value === undefined || (typeof value === "object" && Object.keys(value).length === 0);
-  return empty ? (
-    <p class="llm4s-hint">No arguments.</p>
-  ) : (
-    <Scroll class="llm4s-data" label="Arguments">
-      <Value value={value as Json} />
-    </Scroll>
-  );
-}
-
 function Reject({ card, hand, closed }: BodyProps) {
   const { desk, prefix, tried } = usePanel();
   const reason = reasonOf(card, hand.draft);
@@ -108,8 +97,8 @@ function Reject({ card, hand, closed }: BodyProps) {
 
 function Edit({ card, hand, closed }: BodyProps) {
   const value = editedArguments(card, hand.draft);
-  const outcome = decide(card, hand.draft, "edit");
-  const after = outcome.ok && outcome.decision.decision === "edit" ? (outcome.decision.arguments as Json) : value;
+  const { mode, raw } = hand.draft;
+  const parsed = mode === "json" && raw !== undefined ? parseJson(raw) : null;
   return (
     <div class="llm4s-editor">
       <AnswerEditor
@@ -124,7 +113,11 @@ function Edit({ card, hand, closed }: BodyProps) {
       />
       <div class="llm4s-change">
         <h6 class="llm4s-small-head">What the edit changes</h6>
-        <ValueDiff before={card.arguments as Json} after={after} />
+        {parsed !== null && !parsed.ok ? (
+          <p class="llm4s-hint">What is written is not JSON yet.</p>
+        ) : (
+          <ValueDiff before={card.arguments as Json} after={parsed === null ? value : parsed.value} />
+        )}
       </div>
       <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Run with these arguments" look="primary" />
     </div>

@@ -1,8 +1,8 @@
 import type { Json } from "../../wire/index";
 import { Block } from "../text";
 import { Act } from "./act";
-import { Arguments } from "./approval";
-import type { BodyProps } from "./card";
+import { Arguments } from "./arguments";
+import type { BodyProps } from "./body";
 
 /** A task held at a breakpoint: what it is about to do, or what it did; it can only go on (W2.5). */
 export function BreakpointBody({ card, hand, closed }: BodyProps) {

@@ -6,6 +6,7 @@ import { type Fact, Facts } from "../facts";
 import { Plain } from "../text";
 import { agoText, clockText, useNow } from "../time";
 import { ApprovalBody } from "./approval";
+import type { BodyProps } from "./body";
 import { BreakpointBody } from "./breakpoint";
 import { usePanel } from "./context";
 import { choiceText } from "./decide";
@@ -14,14 +15,6 @@ import { Hand } from "./hand";
 import { QuestionBody } from "./question";
 
 const NONE: readonly Problem[] = [];
-
-/** What a body draws with. */
-export interface BodyProps {
-  card: PendingCard;
-  hand: Hand;
-  /** No decision can be made: read only, or nobody is there. */
-  closed: boolean;
-}
 
 /** One thing the turn waits for: what, where and since when, and what a person may do about it (W2.1). */
 export function Card({ card }: { card: PendingCard }) {

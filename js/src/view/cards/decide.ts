@@ -11,6 +11,8 @@ export type Outcome = { ok: true; decision: Decision } | { ok: false; faults: Fa
 
 const REASON_NEEDED: Fault = { path: ["reason"], message: "Say why: the model reads it." };
 
+const TEXT_NEEDED: Fault = { path: ["text"], message: "Write the text to use in its place. To end the turn, press Block." };
+
 /** What a card's draft amounts to. */
 export function decide(card: PendingCard, draft: Draft, choice: Choice | null = draft.decision): Outcome {
   const id = card.id;
@@ -79,7 +81,10 @@ function decideReply(card: PendingCard, draft: Draft): Outcome {
 }
 
 function decideVerdict(card: PendingCard, draft: Draft): Outcome {
-  return ready({ decision: "reply", id: card.id, value: { verdict: "edit", text: editedText(card, draft) } });
+  const text = editedText(card, draft);
+  // The kernel would take a blank text and close the turn for it (6.2.6); nobody who clears a field means that.
+  if (text.trim() === "") return { ok: false, faults: [TEXT_NEEDED], optional: null };
+  return ready({ decision: "reply", id: card.id, value: { verdict: "edit", text } });
 }
 
 function read(draft: Draft, value: Maybe): { value: Maybe; unread: Unreads } | { fault: Fault } {

@@ -1,14 +1,14 @@
 import { TextDiff } from "../diff_view";
 import { Block, Plain } from "../text";
 import { Act } from "./act";
-import type { BodyProps } from "./card";
+import type { BodyProps } from "./body";
 import { usePanel } from "./context";
-import { editedText } from "./decide";
+import { decide, editedText } from "./decide";
 import { SendRow } from "./send_row";
 
 /** A text that a guardrail refuses: let it through, replace it, or block the turn (W2.4). */
 export function GuardrailBody({ card, hand, closed }: BodyProps) {
-  const { prefix } = usePanel();
+  const { prefix, tried } = usePanel();
   const refusal = card.guardrail;
   if (refusal === null) return null;
   const { draft, busy } = hand;
@@ -16,6 +16,8 @@ export function GuardrailBody({ card, hand, closed }: BodyProps) {
   const text = editedText(card, draft);
   const chosen = (choice: "allow" | "block") => (draft.chosen === true && draft.decision === choice) || undefined;
   const id = `${prefix}text-${encodeURIComponent(card.id)}`;
+  const own = decide(card, draft, "edit");
+  const faults = tried.value.has(card.id) && !own.ok ? own.faults.map((fault) => fault.message) : [];
   return (
     <div class="llm4s-body">
       <p class="llm4s-reason">
@@ -76,9 +78,16 @@ export function GuardrailBody({ card, hand, closed }: BodyProps) {
             dir="auto"
             rows={Math.min(12, Math.max(3, text.split("\n").length + 1))}
             readOnly={closed || busy}
+            aria-invalid={faults.length > 0 ? "true" : undefined}
+            aria-describedby={faults.length > 0 ? `${id}-faults` : undefined}
             value={text}
             onInput={(event) => hand.change({ decision: "edit", value: event.currentTarget.value })}
           />
+          {faults.length > 0 && (
+            <p class="llm4s-fault" id={`${id}-faults`} data-testid="problem">
+              {faults.join(" ")}
+            </p>
+          )}
           <div class="llm4s-change">
             <h6 class="llm4s-small-head">What the edit changes</h6>
             <TextDiff before={refusal.text} after={text} />

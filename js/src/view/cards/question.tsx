@@ -2,8 +2,8 @@ import type { Json } from "../../wire/index";
 import { Scroll } from "../scroll";
 import { Value } from "../value";
 import { AnswerEditor } from "./answer_editor";
-import { Arguments } from "./approval";
-import type { BodyProps } from "./card";
+import { Arguments } from "./arguments";
+import type { BodyProps } from "./body";
 import { answerSchema, answerValue } from "./decide";
 import { SendRow } from "./send_row";
 

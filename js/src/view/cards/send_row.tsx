@@ -1,5 +1,5 @@
 import { Act } from "./act";
-import type { BodyProps } from "./card";
+import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide } from "./decide";
 import type { Choice } from "./draft";

@@ -80,7 +80,7 @@ function checkLeaf(plan: Plan, schema: Schema, value: Json): string[] {
     case "const":
       return equal(value, plan.value) ? [] : [`Must be ${JSON.stringify(plan.value)}.`];
     case "enum":
-      return plan.options.some((option) => equal(option, value)) ? [] : ["Must be one of the choices."];
+      return plan.options.some((option) => equal(option, value)) ? [] : [offered(plan.options)];
     case "boolean":
       return typeof value === "boolean" ? [] : ["Must be yes or no."];
     case "number":
@@ -98,6 +98,10 @@ function checkLeaf(plan: Plan, schema: Schema, value: Json): string[] {
   }
 }
 
+/** Names the choices while they are few: beside raw JSON nobody sees them. */
+const offered = (options: readonly Json[]): string =>
+  options.length <= 8 ? `Must be one of ${options.map((option) => JSON.stringify(option)).join(", ")}.` : "Must be one of the choices.";
+
 function checkDecimal(limits: Schema, value: Json): string[] {
   if (typeof value === "number") return [...exactness(value), ...range(limits, value)];
   if (typeof value !== "string") return ["Must be a number."];
@@ -114,8 +118,25 @@ function checkText(schema: Schema, value: string): string[] {
   const most = limit(schema, "maxLength");
   if (least !== null && length < least) faults.push(least === 1 ? "Must not be empty." : `At least ${least} characters, not ${length}.`);
   if (most !== null && length > most) faults.push(`At most ${most} characters, not ${length}.`);
+  const moment = MOMENTS[String(schema.format)];
+  if (moment !== undefined && !/^[+-]?\d+(\.\d*)?$/.test(value) && !moment.fits(value)) faults.push(moment.fault);
   if (typeof schema.pattern === "string" && !matches(schema.pattern, value)) faults.push(`Must match ${schema.pattern}`);
   return faults;
+}
+
+/** How dates and times begin. What is finer, and seconds since 1970, which pydantic takes too, is left to the kernel. */
+const MOMENTS: Readonly<Record<string, { fits: (value: string) => boolean; fault: string }>> = {
+  date: { fits: beginsWithDay, fault: "Must be a date, such as 2026-11-30." },
+  "date-time": { fits: beginsWithDay, fault: "Must be a date and time, such as 2026-11-30T14:05:00Z." },
+  time: { fits: (value) => /^\s*([01]\d|2[0-3]):[0-5]\d/.test(value), fault: "Must be a time, such as 14:05:00." },
+};
+
+function beginsWithDay(value: string): boolean {
+  const [, year, month, day] = /^\s*(\d{4})-(\d\d)-(\d\d)/.exec(value)?.map(Number) ?? [];
+  if (year === undefined || month === undefined || day === undefined) return false;
+  const found = new Date(0);
+  found.setUTCFullYear(year, month - 1, day);
+  return found.getUTCMonth() === month - 1 && found.getUTCDate() === day;
 }
 
 /** A pattern this browser cannot read is left to the kernel. */

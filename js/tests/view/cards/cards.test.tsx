@@ -232,6 +232,16 @@ describe("a guardrail's review and a breakpoint", () => {
     ]);
   });
 
+  it("W2.4: a blank edit is not sent: it would close the turn", async () => {
+    const { fake, card } = await show();
+    await click(card("2.4").getByTestId("edit"));
+    await type(card("2.4").getByTestId("edit-text"), "  ");
+    await click(card("2.4").getByTestId("submit-card"));
+    expect(fake.sent("submit")).toEqual([]);
+    expect(card("2.4").getByTestId("problem").textContent).toContain("press Block");
+    expect(card("2.4").getByTestId("edit-text").getAttribute("aria-invalid")).toBe("true");
+  });
+
   it("W2.5: a breakpoint shows the stored message, a result or the arguments, and proceeds", async () => {
     const { fake, card, page } = await show();
     expect(page.getByTestId("card-3.0").textContent).toContain("I will deploy version 2.4.1 to prod.");

@@ -85,7 +85,7 @@ describe("the light check (W2.8)", () => {
 
   it("says required, type, range, length, pattern and choice, each at its place", () => {
     expect(messages(schemaOf("deployment"), { environment: "moon", version: "2", replicas: 0, flags: { a: 1 }, surplus: 1 })).toEqual([
-      "environment: Must be one of the choices.",
+      'environment: Must be one of "staging", "prod".',
       "version: Must match ^\\d+\\.\\d+\\.\\d+$",
       "replicas: Must be 1 or more.",
       "flags.a: Must be yes or no.",
@@ -96,6 +96,12 @@ describe("the light check (W2.8)", () => {
       "active: Must be yes or no.",
       "ratio: Must be less than 1.",
     ]);
+    expect(messages({ type: "string", format: "date" }, "2026-02-30")).toEqual([": Must be a date, such as 2026-11-30."]);
+    expect(messages({ type: "string", format: "date" }, "2028-02-29")).toEqual([]);
+    expect(messages({ type: "string", format: "date-time" }, "tomorrow")).toEqual([
+      ": Must be a date and time, such as 2026-11-30T14:05:00Z.",
+    ]);
+    expect(messages({ type: "string", format: "time" }, "25:00")).toEqual([": Must be a time, such as 14:05:00."]);
     expect(messages(schemaOf("closed"), { version: 3, text: "x", more: 1 })).toEqual([
       "version: Must be 2.",
       "more: This field is not known here.",
@@ -109,7 +115,7 @@ describe("the light check (W2.8)", () => {
   });
 
   it("leaves formats and patterns it cannot read to the kernel", () => {
-    expect(messages(schemaOf("moments"), { ...(samplesOf("moments")[0] as object), day: "yesterday" })).toEqual([]);
+    expect(messages(schemaOf("moments"), { ...(samplesOf("moments")[0] as object), day: "2026-11-30T25:99" })).toEqual([]);
     expect(messages({ type: "string", pattern: "(?P<x>a)" }, "b")).toEqual([]);
   });
 

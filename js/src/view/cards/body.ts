@@ -1,0 +1,10 @@
+import type { PendingCard } from "../../wire/index";
+import type { Hand } from "./hand";
+
+/** What a body draws with. */
+export interface BodyProps {
+  card: PendingCard;
+  hand: Hand;
+  /** No decision can be made: read only, or nobody is there. */
+  closed: boolean;
+}
