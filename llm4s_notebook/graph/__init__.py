@@ -12,6 +12,7 @@ from ._config import Breakpoint, BreakpointPhase, ClaimPolicy, Durability, RunBu
 from ._context import RunContext
 from ._execution import Execution
 from ._handle import RunHandle, RunStatus
+from ._interrupt import given_answers
 from ._journal import TaskRecord, task_records
 from ._key import StateKey
 from ._outcome import Completed, PendingInterrupt, Suspended
@@ -58,5 +59,6 @@ __all__ = [
     "TaskRecord",
     "ThreadState",
     "events",
+    "given_answers",
     "task_records",
 ]

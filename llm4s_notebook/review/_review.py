@@ -99,16 +99,18 @@ def how_to_wait(session: Session) -> str:
 
 
 async def _headless(session: Session, query: Any, reviewer: Answers | Reviewer | None, again: bool) -> Any:
+    answer = _Asked(reviewer) if callable(reviewer) else _Prepared(reviewer)
     result = await session.open(query, again=again)
-    answer = _reviewer(reviewer)
     while True:
         state = session.state()
         match state.status:
             case "suspended":
                 given = await answer(_waiting(session.result))
                 if not given:
-                    details = session.waiting()
-                    raise PendingInterrupts(thread_id=session.thread_id, interrupt_ids=details, details=details.values())
+                    waiting = session.waiting()
+                    raise PendingInterrupts(
+                        thread_id=session.thread_id, interrupt_ids=waiting, details=[*waiting.values(), *_unused(answer)]
+                    )
                 result = await session.answer(given)
             case "unfinished":
                 raise session.ended_by or IncompleteRun(thread_id=session.thread_id, checkpoint_id=session.checkpoint_id or "")
@@ -124,27 +126,38 @@ def _waiting(result: AgentResult | Suspended) -> Sequence[PendingReview | Pendin
     return result.interrupts if isinstance(result, Suspended) else result.pending
 
 
-def _reviewer(given: Answers | Reviewer | None) -> Callable[[Sequence[PendingReview | PendingInterrupt]], Awaitable[list[Pair]]]:
-    """What answers a list of things that wait, from any of the forms that `answers` takes. An answer is given once."""
-    if callable(given):
-        return lambda waiting: _asked(given, waiting)
-    left = list(pairs(given)) if given is not None else []
+class _Prepared:
+    """Answers given beforehand, each used once, when what it answers waits."""
 
-    async def from_list(waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
+    def __init__(self, answers: Answers | None) -> None:
+        self.left: list[Pair] = list(pairs(answers)) if answers is not None else []
+
+    async def __call__(self, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
         ids = {pending.id for pending in waiting}
-        found = [pair for pair in left if pair[0] in ids]
-        left[:] = [pair for pair in left if pair[0] not in ids]
+        found = [pair for pair in self.left if pair[0] in ids]
+        self.left = [pair for pair in self.left if pair[0] not in ids]
         return found
 
-    return from_list
+
+class _Asked:
+    """A function that is asked about each thing that waits."""
+
+    left: Sequence[Pair] = ()
+
+    def __init__(self, reviewer: Reviewer) -> None:
+        self._reviewer = reviewer
+
+    async def __call__(self, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
+        answers: list[Pair] = []
+        for pending in waiting:
+            answer = self._reviewer(pending)
+            if inspect.isawaitable(answer):
+                answer = await answer
+            if answer is not None:
+                answers.append(answer)
+        return answers
 
 
-async def _asked(reviewer: Reviewer, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
-    answers: list[Pair] = []
-    for pending in waiting:
-        answer = reviewer(pending)
-        if inspect.isawaitable(answer):
-            answer = await answer
-        if answer is not None:
-            answers.append(answer)
-    return answers
+def _unused(answer: _Prepared | _Asked) -> list[str]:
+    """Says of answers given beforehand that nothing waited under their ids."""
+    return [f"an answer was given for '{id}', under which nothing waited" for id, _ in answer.left]

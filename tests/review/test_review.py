@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -416,3 +417,28 @@ print(result.answer, loaded, "anywidget" in sys.modules)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert ran.stdout == "hello False False\n", ran.stderr
+
+
+async def test_an_answer_given_beforehand_that_nothing_waited_for_is_named():
+    """2.4.5: a mistyped id is said, beside what waits."""
+    shop = Shop()
+    with pytest.raises(PendingInterrupts) as refused:
+        await review(shop.agent(deployments("1.0"), "out"), "ship", answers={"9": {"decision": "approve"}})
+    assert refused.value.interrupt_ids == ("2.0",)
+    assert any("'9'" in detail for detail in refused.value.details)
+
+
+@pytest.mark.parametrize("answers", [5, "2.0", [1], [("2.0",)], b"2.0"])
+async def test_answers_that_are_no_ids_and_values_are_refused_before_anything_runs(answers: Any):
+    """R4.9: with what is wrong, not with a bare TypeError; also by a session."""
+    shop = Shop()
+    client = ScriptedClient(deployments("1.0"), "out")
+    with pytest.raises(ConfigError) as refused:
+        await review(shop.agent(client), "ship", answers=answers)
+    assert refused.value.field == "answers"
+    assert client.requests == []
+    session = Session(shop.agent(client), "t")
+    await session.run("ship")
+    with pytest.raises(ConfigError):
+        await session.answer(answers)
+    assert len(session.state().pending) == 1
