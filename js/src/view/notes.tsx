@@ -34,7 +34,8 @@ export function Notes({ desk }: { desk: Desk }) {
   const refusal = desk.refusal.value;
   return (
     <>
-      {state !== null && state.notice !== null && (
+      {/* What the session says holds while its kernel lives; of a dead one the connection line says all there is to say. */}
+      {state !== null && state.notice !== null && desk.connection.value !== "lost" && (
         <p class="llm4s-notice" data-testid="notice">
           <Plain text={state.notice} />
         </p>
