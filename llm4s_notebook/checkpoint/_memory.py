@@ -91,7 +91,7 @@ class InMemoryCheckpointer:
             thread = self._threads.get(thread_id)
             if thread and thread.claim and thread.claim.token == token:
                 thread.claim = None
-                if thread.latest_id is None:
+                if thread.empty:
                     del self._threads[thread_id]
 
     def _grant(self, thread: MemoryThread, holder: str, ttl: float) -> Claim:

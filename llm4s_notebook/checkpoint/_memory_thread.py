@@ -65,6 +65,11 @@ class MemoryThread:
         return self._latest.token if self._latest else None
 
     @property
+    def empty(self) -> bool:
+        """True while it never held anything but a claim."""
+        return self._latest is None and self._next_event == 1 and not self._writes
+
+    @property
     def write_count(self) -> int:
         return len(self._writes)
 

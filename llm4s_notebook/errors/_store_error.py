@@ -15,7 +15,11 @@ class InvalidCommit(StoreError):
     def __init__(self, *, reason: str, thread_id: str | None = None) -> None:
         self.reason = reason
         self.thread_id = thread_id
-        super().__init__(f"invalid commit: {reason}", where=f"thread '{thread_id}'" if thread_id else "")
+        super().__init__(
+            f"invalid commit: {reason}",
+            where=f"thread '{thread_id}'" if thread_id else "",
+            next_step="nothing of it was stored; mend it and commit again",
+        )
 
 
 class StaleClaim(StoreError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, cast
 
-from ..errors import ConfigError, DecodeError, InvalidRoute, NodeFailed, RunError, UndeclaredWrite
+from ..errors import ConfigError, DecodeError, EncodeError, InvalidRoute, NodeFailed, RunError, UndeclaredWrite
 from ._codec import NULL
 from ._command import Command, FanOut, Goto, Operation, Route, Update
 from ._context import RunContext
@@ -89,8 +89,12 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
 def encode_operation(operation: Operation) -> Write:
     """One operation as JSON text and a value nobody else holds. Raises: EncodeError."""
     if isinstance(operation, Update):
-        data, value = operation.key.update_codec.settle(operation.value)
-        return Write(operation.key.id, data, value)
+        key = operation.key
+        try:
+            data, value = key.update_codec.settle(operation.value)
+        except EncodeError as error:
+            raise EncodeError(problems=error.problems, what=f"the update of state key '{key.id}'") from error
+        return Write(key.id, data, value)
     return Write(operation.key.id, None)
 
 

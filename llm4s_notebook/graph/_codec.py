@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ..errors import DecodeError, EncodeError
@@ -26,13 +26,18 @@ def encode_json(value: object, what: str = "the value") -> bytes:
     """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
     try:
         data = to_json(value, by_alias=True)
-        if b"NaN" in data or b"Infinity" in data:  # perhaps only inside a text
-            json.loads(data, parse_constant=_no_number)
-        if len(data) > _MOST_DIGITS and _LONG_NUMBER.search(data) is not None:  # perhaps only inside a text
-            from_json(data)
+        _check_numbers(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise EncodeError(problems=[str(error)], what=what) from error
+
+
+def _check_numbers(data: bytes) -> None:
+    """Raises: ValueError for NaN and infinities, which are no JSON, and for a number too long to be read again."""
+    if b"NaN" in data or b"Infinity" in data:  # perhaps only inside a text
+        json.loads(data, parse_constant=_no_number)
+    if len(data) > _MOST_DIGITS and _LONG_NUMBER.search(data) is not None:  # perhaps only inside a text
+        from_json(data)
 
 
 def _no_number(name: str) -> None:
@@ -58,9 +63,20 @@ def problems_of(error: ValidationError) -> list[str]:
     return lines
 
 
+# NaN must show in the text, where it is refused; written as null it would be another value
+_NUMBERS_AS_THEY_ARE = ConfigDict(ser_json_inf_nan="constants")
+
+
+def _made(declared: Any) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(declared, config=_NUMBERS_AS_THEY_ARE)
+    except PydanticUserError:  # a model, dataclass or typed dict says itself how it is written
+        return TypeAdapter(declared)
+
+
 @lru_cache(maxsize=1024)
 def _cached_adapter(declared: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(declared)
+    return _made(declared)
 
 
 def adapter_of(declared: Any) -> TypeAdapter[Any]:
@@ -68,7 +84,7 @@ def adapter_of(declared: Any) -> TypeAdapter[Any]:
     try:
         return _cached_adapter(declared)
     except TypeError:  # an unhashable annotation
-        return TypeAdapter(declared)
+        return _made(declared)
 
 
 class Codec(Generic[T]):
@@ -99,6 +115,7 @@ class Codec(Generic[T]):
             return NULL, value
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
+            _check_numbers(data)
             return data, self._load(data, strict=True)
         except ValidationError as error:
             raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error

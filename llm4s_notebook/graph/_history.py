@@ -37,7 +37,7 @@ from ..errors import (
 )
 from . import _ids, events
 from ._check import encode_operation, refuse_routes
-from ._codec import decode_json, encode_json
+from ._codec import encode_json
 from ._command import Command
 from ._compiled import CompiledGraph
 from ._config import ClaimPolicy
@@ -45,7 +45,7 @@ from ._drafts import Drafts
 from ._execution import Execution
 from ._plan import Plan
 from ._refs import NodeRef
-from ._snapshot import birth_of, entries_of, settled_of
+from ._snapshot import birth_of, entries_of, open_body, settled_of
 from ._state import Write, apply_writes
 
 _NEVER_RAN = "updateState"
@@ -103,7 +103,7 @@ class History:
         self._publish = publish
 
     async def fork(self, source: str, checkpoint_id: str, target: str) -> None:
-        """Raises: ConfigError; CheckpointNotFound; ThreadExists; ThreadBusy (R6.32)."""
+        """Raises: ConfigError; CheckpointNotFound; RestoreRejected; ThreadExists; ThreadBusy (R6.32)."""
         if source == target:
             raise ConfigError(field="target", problems=["a thread cannot be forked onto itself"])
         checkpoint = await self._checkpointer.checkpoint(source, checkpoint_id)
@@ -114,7 +114,7 @@ class History:
         entries[("meta", "birth")] = encode_json(_ids.new_birth_id())
         run_id = self._new_id()
         id = _ids.checkpoint_id(run_id, None)
-        body = {name: value for name, value in decode_json(checkpoint.header.body).items() if name != "settled"}
+        body = {name: value for name, value in open_body(checkpoint.header).items() if name != "settled"}
         header = replace(
             checkpoint.header,
             id=id,

@@ -98,8 +98,10 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
     """The continuation of one interrupt, or what is wrong with its answer. The parked record decides its kind (R5.24)."""
     try:
         answer = encode_json(value, "the answer")
-    except EncodeError as error:
-        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"the answer has no JSON form: {'; '.join(error.problems)}")]
+        plain = decode_json(answer)
+    except (EncodeError, ValueError) as error:
+        reason = "; ".join(error.problems) if isinstance(error, EncodeError) else str(error)
+        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"the answer has no JSON form: {reason}")]
     if parked.phase is not None:
         if answer != NULL:
             message = "a breakpoint takes one answer only: proceed (JSON null)"
@@ -111,7 +113,6 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
     try:
         codec.load(answer)
     except ValidationError as error:
-        plain = decode_json(answer)
         return [
             ResumeProblem(interrupt_id=parked.id, code="invalid", message=fault["msg"], path=_path_into(plain, fault["loc"], fault["type"]))
             for fault in error.errors(include_url=False, include_context=False, include_input=False)

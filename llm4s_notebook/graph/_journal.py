@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..checkpoint import Checkpoint, Entries
+from ..errors import DecodeError
 from ._codec import NULL, decode_json, encode_json
 from ._frontier import Advance
 from ._outcome import Ending, TaskResult
@@ -88,7 +89,17 @@ def _refer(value: Any, places: Mapping[bytes, Sequence[Any]]) -> Any:
 
 
 def task_records(checkpoint: Checkpoint, parent: Checkpoint | None = None) -> tuple[TaskRecord, ...]:
-    """What each task did in the superstep that this checkpoint committed; `parent` is its parent checkpoint, for long inputs."""
+    """What each task did in the superstep that this checkpoint committed; `parent` is its parent checkpoint, for long inputs.
+
+    Raises: DecodeError for a journal that the runtime did not write.
+    """
+    try:
+        return _records(checkpoint, parent)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DecodeError(problems=[f"$: {type(error).__name__}: {error}"], what=f"the journal of checkpoint '{checkpoint.id}'") from error
+
+
+def _records(checkpoint: Checkpoint, parent: Checkpoint | None) -> tuple[TaskRecord, ...]:
     records: list[TaskRecord] = []
     for line in cast(list[dict[str, Any]], decode_json(checkpoint.header.journal)):
         given = line.get("input")

@@ -33,11 +33,15 @@ def restore(plan: Plan, stored: Stored) -> Restored:
     return _Restoring(plan, stored).restored()
 
 
+_CHANGED = "give the graph the version it was stored with if its behaviour may go on with this thread, or start a new thread"
+_DAMAGED = "restore the store from a copy, or start a new thread"
+
+
 class _Restoring:
     def __init__(self, plan: Plan, stored: Stored) -> None:
         self.plan = plan
         self.stored = stored
-        self.problems: list[str] = []
+        self.problems: list[str] = list(stored.problems)
         self.rewrite: list[PatchOp] = []
 
     def restored(self) -> Restored:
@@ -50,15 +54,9 @@ class _Restoring:
         self._slots_match(tasks, parked, activations)
         if self.problems:
             changed = self._changed_parts()
-            raise RestoreRejected(
-                graph_id=self.plan.id,
-                problems=[*self.problems, *changed],
-                next_step=(
-                    "give the graph the version it was stored with if its behaviour may go on with this thread, or start a new thread"
-                    if changed
-                    else None
-                ),
-            )
+            damaged = bool(self.stored.problems)
+            next_step = _DAMAGED if damaged else _CHANGED if changed else None
+            raise RestoreRejected(graph_id=self.plan.id, problems=[*self.problems, *changed], next_step=next_step, damaged=damaged)
         self._meta()
         execution = Execution(
             self.plan,

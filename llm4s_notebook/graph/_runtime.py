@@ -134,7 +134,7 @@ class GraphRuntime:
     async def fork(self, source: str, checkpoint_id: str, target: str) -> None:
         """Make a new thread of a checkpoint; the source is only read (R6.32).
 
-        Raises: ThreadBusy; ConfigError for a fork onto itself; CheckpointNotFound; ThreadExists.
+        Raises: ThreadBusy; ConfigError for a fork onto itself; CheckpointNotFound; RestoreRejected for a damaged one; ThreadExists.
         """
         await self._alone(target, lambda: self._history.fork(source, checkpoint_id, target))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
-from ..checkpoint import Checkpoint, CheckpointHeader, Entries
+from ..checkpoint import Checkpoint, CheckpointHeader, Entries, Entry
 from ..errors import RestoreRejected, UnsupportedCheckpointFormat
 from ._codec import decode_json, encode_json
 from ._execution import Execution
@@ -34,6 +34,7 @@ class Stored:
     activations: list[Any] = field(default_factory=list[Any])
     parked: list[tuple[object, Any]] = field(default_factory=list[tuple[object, Any]])
     parts: Mapping[str, str] | None = None
+    problems: list[str] = field(default_factory=list[str])
 
 
 def body_of(execution: Execution, settled: str | None) -> bytes:
@@ -106,6 +107,15 @@ def settled_of(header: CheckpointHeader) -> str | None:
     return settled if isinstance(settled, str) else None
 
 
+def open_body(header: CheckpointHeader) -> dict[str, Any]:
+    """What the graph kept in a header, for a copy. Raises: RestoreRejected when it cannot be read."""
+    problems: list[str] = []
+    body = dict(_record(header.body, "the checkpoint's body", problems))
+    if problems:
+        raise RestoreRejected(graph_id=header.graph_id, problems=problems)
+    return body
+
+
 def snapshot_of(execution: Execution) -> dict[str, Any]:
     """The execution as one plain JSON object (R1.35)."""
     plan = execution.plan
@@ -158,42 +168,61 @@ def _named(one: Any) -> tuple[object, Any]:
 
 
 def stored_of_checkpoint(checkpoint: Checkpoint) -> Stored:
-    """A stored checkpoint in the common shape. Raises: RestoreRejected for one that was damaged where it was stored."""
-    try:
-        birth_of(checkpoint)
-        settled_of(checkpoint.header)
-        return _read(checkpoint)
-    except (ValueError, TypeError, AttributeError) as error:
-        raise RestoreRejected(
-            graph_id=checkpoint.header.graph_id,
-            problems=[f"checkpoint '{checkpoint.id}' is damaged: {error}"],
-            next_step="restore the store from a copy, or start a new thread",
-            damaged=True,
-        ) from error
-
-
-def _read(checkpoint: Checkpoint) -> Stored:
+    """A stored checkpoint in the common shape. What is no JSON, or not of the kind it must be, is among its `problems`."""
     header = checkpoint.header
-    body = cast(dict[str, Any], decode_json(header.body))
+    problems: list[str] = []
+    body = _record(header.body, "the checkpoint's body", problems)
     stored = Stored(header.graph_id, header.graph_version, header.fingerprint, header.superstep, body.get("paused", False))
     stored.arrivals = body.get("arrivals", {})
     entries = checkpoint.entries
-    kept = entries.get(("meta", "keys"))
-    versions: Record = decode_json(kept) if isinstance(kept, bytes) else {}
-    parts = entries.get(("meta", "parts"))
-    if isinstance(parts, bytes):
-        stored.parts = decode_json(parts)
+    versions = _record(entries.get(("meta", "keys"), b"{}"), "the schema versions of its keys", problems)
+    if ("meta", "parts") in entries:
+        stored.parts = _record(entries[("meta", "parts")], "the digests of its graph's parts", problems)
+    if not isinstance(_read(entries.get(("meta", "birth"), b'""'), "its birth id", problems), str):
+        problems.append("its birth id is no text")
     for (section, name), entry in entries.items():
         if section == SECTION:
             stored.state.append((name, entry, versions.get(name, 1)))
         elif section in ("task", "parked", "activation"):
-            record: Any = None if isinstance(entry, list) else decode_json(entry)
+            found = len(problems)
+            record = _read(entry, f"{section} {name}", problems)
+            if len(problems) > found:
+                continue
             if section == "task":
                 stored.tasks.append((name, record))
             elif section == "parked":
                 stored.parked.append((name, record))
             else:
-                arrived = entries.get(("arrivals", name), [])
-                children = [decode_json(one) for one in arrived] if isinstance(arrived, list) else []
+                children = _items(entries.get(("arrivals", name), []), f"the arrivals of activation {name}", problems)
                 stored.activations.append({**record, "arrived": children} if isinstance(record, dict) else record)
+    stored.problems = [f"checkpoint '{checkpoint.id}' is damaged: {problem}" for problem in problems]
     return stored
+
+
+def _read(entry: Entry, where: str, problems: list[str]) -> Any:
+    """The entry's value; what cannot be read is a problem, and None."""
+    if isinstance(entry, list):
+        problems.append(f"{where}: it was stored as a list")
+        return None
+    try:
+        return decode_json(entry)
+    except ValueError as error:
+        problems.append(f"{where}: it is no JSON: {error}")
+        return None
+
+
+def _record(entry: Entry, where: str, problems: list[str]) -> Record:
+    found = len(problems)
+    value = _read(entry, where, problems)
+    if isinstance(value, dict):
+        return cast(Record, value)
+    if len(problems) == found:
+        problems.append(f"{where}: it is no record")
+    return {}
+
+
+def _items(entry: Entry, where: str, problems: list[str]) -> list[Any]:
+    if isinstance(entry, bytes):
+        problems.append(f"{where}: they are no list")
+        return []
+    return [_read(item, where, problems) for item in entry]

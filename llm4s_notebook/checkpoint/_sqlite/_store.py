@@ -56,6 +56,7 @@ class SqliteCheckpointer:
         except BaseException:
             self._writer.close()
             raise
+        self._writer.outlives = self._reader
         # a store that is dropped without aclose still finishes what was queued; nobody waits for that
         self._finalizer = weakref.finalize(self, _end, self._writer, self._reader)
         self._finalizer.atexit = False  # the lanes see to that themselves

@@ -28,6 +28,8 @@ class Writer(Lane):
         self._touched: set[str] = set()
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
+        self.outlives: Lane | None = None
+        """Whose connection is closed before this one: of two that close at once neither is the last, and the log stays behind."""
         super().__init__(given, "writer", prepare=True)
 
     def touch(self, thread_id: str) -> None:
@@ -121,3 +123,5 @@ class Writer(Lane):
     def _ending(self, connection: sqlite3.Connection) -> None:
         if self._scrub_due:
             self._empty_log(connection, _WAIT_FOR_READERS)
+        if self.outlives is not None:
+            self.outlives.join(_WAIT_FOR_READERS)

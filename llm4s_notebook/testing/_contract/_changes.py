@@ -96,8 +96,8 @@ class ChangeTests(StoreTests):
         run_state_machine_as_test(
             Machine,
             settings=settings(
-                max_examples=100,
-                stateful_step_count=20,
+                max_examples=200,
+                stateful_step_count=30,
                 deadline=None,
                 derandomize=True,
                 database=None,

@@ -203,3 +203,13 @@ class ClaimTests(StoreTests):
         claim, _ = await store.claim_and_commit("t", "run", TTL, Commit(token=0, checkpoints=(draft(clock, 2),), release=True))
         assert (await store.head("t")).claim is None
         await store.claim("t", "other", TTL)
+
+    async def test_releasing_keeps_the_events_of_a_thread_without_a_checkpoint(self, store: Checkpointer, clock: ManualClock) -> None:
+        """R6.8, R6.21: only the claim goes; the next commit's numbers go on from there."""
+        claim = await store.claim("t", "run", TTL)
+        told = await store.commit("t", Commit(token=claim.token, events=(event(clock),)))
+        await store.release("t", claim.token)
+        assert await store.events_after("t", 0) == list(told)
+        again = await store.claim("t", "run", TTL)
+        more = await store.commit("t", Commit(token=again.token, events=(event(clock),), release=True))
+        assert [one.sequence for one in more] == [2]
