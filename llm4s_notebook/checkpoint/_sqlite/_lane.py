@@ -202,8 +202,6 @@ class Lane:
             group, ends = self._collected(connection)
             if group:
                 self._run_safely(connection, group)
-            with self._lock:
-                self._queued -= len(group)
             del group  # a job holds its store, which nobody else may hold any more while this thread waits for the next
         with self._gate:
             self._ending(connection)
@@ -235,10 +233,12 @@ class Lane:
                 self._undo(connection)  # what a caller left who was interrupted more than once
                 self._wait_for(connection, self._given.busy_timeout)
                 outcomes = self._run(connection, group)
-            self._deliver(outcomes)
         except BaseException as error:
             said = self._said(error)
-            self._deliver([Outcome(job, None, said) for job in group])
+            outcomes = [Outcome(job, None, said) for job in group]
+        with self._lock:  # before anybody hears of it: whoever does may go on without the thread
+            self._queued -= len(group)
+        self._deliver(outcomes)
 
     def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         raise NotImplementedError

@@ -34,11 +34,6 @@ _VOID = (
     ("llm4s_write", f"thread = {_NOBODY}"),
     ("llm4s_event", "first IS NULL"),
 )
-    ("llm4s_row", "died IS NULL"),
-    ("llm4s_checkpoint", "status IS NULL"),
-    ("llm4s_write", f"thread = {_NOBODY}"),
-    ("llm4s_event", "first IS NULL"),
-)
 
 
 def drop_writes(connection: sqlite3.Connection, key: int) -> None:
