@@ -98,8 +98,8 @@ async def test_a_commit_costs_the_same_however_long_the_thread_is(store: SqliteC
         cost[number] = (counted.rows, len(counted.statements), blobs(store) - before)
     assert len(set(cost.values())) == 1, cost
     rows, statements, size = cost[900]
-    # the thread, the checkpoint with its little values, the message, the events
-    assert rows == 4
+    # the thread, the checkpoint with its little values and its events, the message
+    assert rows == 3
     assert statements <= 10
     assert size <= 1000 + 130
     latest = await store.latest("t")
@@ -108,8 +108,8 @@ async def test_a_commit_costs_the_same_however_long_the_thread_is(store: SqliteC
     assert blobs(store) <= 900 * 1130
 
 
-async def test_a_superstep_of_little_values_writes_three_rows(store: SqliteCheckpointer) -> None:
-    """W1: the thread's, the checkpoint's, the events'; no index is touched, and nothing is looked up."""
+async def test_a_superstep_of_little_values_writes_two_rows(store: SqliteCheckpointer) -> None:
+    """W1: the thread's and the checkpoint's; no index is touched, and nothing is looked up."""
     claim = await store.claim("t", "run", 30)
 
     def commit(n: int) -> Commit:
@@ -121,8 +121,8 @@ async def test_a_superstep_of_little_values_writes_three_rows(store: SqliteCheck
         assert store.commit_now("t", commit(number)) == 2 * number - 1
     with Counted(store) as counted:
         assert store.commit_now("t", commit(3)) == 5
-    assert counted.rows == 3
-    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["UPDATE", "INSERT", "INSERT"]
+    assert counted.rows == 2
+    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["UPDATE", "INSERT"]
 
 
 def turn(number: int, token: int, question: bytes, answer: bytes) -> tuple[Commit, Commit]:
@@ -285,8 +285,8 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
                 (key, f"t{key}", key << SHIFT | 1, _thread_row.CODES[status], key, key),
             )
             connection.execute(
-                "INSERT INTO llm4s_checkpoint (id, run, status, created_at, superstep, format, token, first_event, body, small, journal)"
-                " VALUES (?, 1, ?, ?, 0, 1, 1, 1, '{}', '', '[]')",
+                "INSERT INTO llm4s_checkpoint (id, run, status, created_at, superstep, format, token, first_event, last_event, body, small,"
+                " journal) VALUES (?, 1, ?, ?, 0, 1, 1, 1, 0, '{}', '', '[]')",
                 (key << SHIFT | 1, _thread_row.CODES[status], key),
             )
             if status is SUSPENDED:

@@ -32,7 +32,7 @@ _LAST = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, 
     settled = ?, graph = ?, status = ?, created_at = ?, named = ?,
     token = NULL, holder = NULL, expires_at = NULL, process = NULL {_IF_SAME}"""
 _CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (id, run, name, parent, parent_run, parent_name, status, created_at, superstep, format,
-    token, first_event, body, small, refs, journal) VALUES ({", ".join("?" * 16)})"""
+    token, first_event, last_event, body, small, refs, events, journal) VALUES ({", ".join("?" * 18)})"""
 _ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, list, section, name, position, source, start, size, value)
     VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
@@ -41,6 +41,8 @@ _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
 _WRITE = "INSERT INTO llm4s_write (thread, task_id, node_id, body) VALUES (?, ?, ?, ?)"
 _EVENT = "INSERT INTO llm4s_event (id, first, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?)"
+_LAST_EVENT: Final = 12  # where these stand in a checkpoint's row
+_EVENTS: Final = 16
 _OWN_ROWS: Final = "parked"  # a section that lists of threads read: none of it lies in a checkpoint
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -119,7 +121,7 @@ class _Work:
         self.base = row.key << SHIFT
         self.texts: Texts | None = None
         self.runs: list[tuple[int, str, int]] = []
-        self.checkpoints: list[tuple[Any, ...]] = []
+        self.checkpoints: list[list[Any]] = []
         self.changes: list[_Change] = []
         self.born: _Born = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
@@ -154,11 +156,12 @@ class _Work:
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
         above = (parent.row & MASK, parent.run if parent.run != run else None, parent.name) if parent else (None, None, None)
         pieces = row.little(self.connection)
+        first_event = row.next_event
         self.checkpoints.append(
-            (
-                at, run, name, *above, status, created_at, header.superstep, header.format, row.token, row.next_event, header.body,
-                b"".join(pieces.values()), refs, journal,
-            )
+            [
+                at, run, name, *above, status, created_at, header.superstep, header.format, row.token, first_event, first_event - 1,
+                header.body, b"".join(pieces.values()), refs, None, journal,
+            ]
         )  # fmt: skip
 
     def _run(self, at: int, run_id: str, graph_text: tuple[str, str, str]) -> int:
@@ -299,7 +302,8 @@ class _Work:
         """Number the events inside the commit, one behind the other (R6.21)."""
         row, drafts = self.row, given.events
         first = row.next_event
-        at = to_microseconds(drafts[0].timestamp)
+        at = row.updated_at if given.checkpoints else to_microseconds(drafts[0].timestamp)
+        assert at is not None
         number = row.latest.row & MASK if row.latest else 0
         try:
             data = to_text(drafts, at, row.run_id, number)
@@ -311,7 +315,10 @@ class _Work:
         last = row.next_event - 1
         if last > MASK:
             raise InvalidCommit(reason="the thread has too many events", thread_id=row.thread_id)
-        self.event = (self.base | last, first, row.latest.run if row.latest else None, number, at, data)
+        if given.checkpoints:
+            self.checkpoints[-1][_LAST_EVENT], self.checkpoints[-1][_EVENTS] = last, data
+        else:
+            self.event = (self.base | last, first, row.latest.run if row.latest else None, number, at, data)
 
     # -- into the file -----------------------------------------------------------------------------------------------
 

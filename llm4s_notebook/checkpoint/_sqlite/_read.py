@@ -22,6 +22,7 @@ from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MASK, SHIFT, VALUE_HEAD
 from ._thread_row import CODES, STATUSES, ThreadRow
 from ._trouble import damaged
 
+_NEAR = 16  # rows that are sooner read than searched
 _AT_ONCE = 1000  # threads whose waiting ones are read with one statement
 MOST = 1 << 62  # the largest number a limit or a position needs to be
 
@@ -37,8 +38,12 @@ _LIVE = f"{_ROW} WHERE w.thread = ? AND w.died = {ALIVE}"
 _SEEN = f"{_ROW} WHERE w.thread = ? AND w.died > ? AND w.born <= ?"
 _VALUE = "SELECT value FROM llm4s_row WHERE id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
-_EVENTS = """SELECT e.id, e.first, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
-    WHERE e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?"""
+_EVENTS = f"""SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.id & {MASK}, c.events FROM llm4s_checkpoint c
+    LEFT JOIN llm4s_run r ON r.id = c.run
+    WHERE c.id >= ? AND c.id <= ? AND c.last_event > ? AND c.events IS NOT NULL ORDER BY c.id LIMIT ?"""
+_EVENTS_ALONE = f"""SELECT e.first, e.id & {MASK}, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e
+    LEFT JOIN llm4s_run r ON r.id = e.run WHERE e.id > ? AND e.id <= ? AND e.first IS NOT NULL ORDER BY e.id LIMIT ?"""
+_LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE id >= ? ORDER BY id LIMIT 1"
 _LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
 _THREADS = f"""{_LISTED} INDEXED BY llm4s_thread_by_status
     WHERE status = ? AND status > 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
@@ -215,18 +220,41 @@ class Reading:
             return []
         if sequence + 1 < row.floor:
             raise ReplayUnavailable(earliest=row.floor)
-        base = row.key << SHIFT
-        above = base + min(max(sequence, 0), MASK)
+        above = min(max(sequence, 0), MASK)
+        base, most = row.key << SHIFT, min(limit, MOST)
+        stored: list[tuple[Any, ...]] = connection.execute(_EVENTS_ALONE, (base + above, base | MASK, most)).fetchall()
+        if row.latest is not None:
+            start = self._first_after(connection, row.latest.row, above)
+            stored += connection.execute(_EVENTS, (start, base | MASK, above, most)).fetchall()
+            stored.sort(key=_first)
         found: list[EventRecord] = []
-        for at, first, since, run_id, number, data in connection.execute(_EVENTS, (above, base | MASK, min(limit, MOST))):
+        for first, last, since, run_id, number, data in stored:
             if len(found) >= limit:
                 break
             try:
                 records = from_text(thread_id, first, since, run_id, number, data)
             except (ValueError, TypeError, OverflowError, RecursionError) as error:
-                raise damaged(self._path, f"events {first} to {at & MASK} of thread '{thread_id}': {error}") from error
+                raise damaged(self._path, f"events {first} to {last} of thread '{thread_id}': {error}") from error
             found.extend(records[max(0, sequence + 1 - first) :])
         return found[:limit]
+
+    def _first_after(self, connection: sqlite3.Connection, latest: int, sequence: int) -> int:
+        """A checkpoint's row at or shortly before the first one with events above `sequence`: their numbers grow along the thread.
+        Whoever follows a thread asks for the newest, so the search begins at the end."""
+        base = latest & ~MASK
+        high, step = latest, 1
+        while True:
+            low = max(latest - step, base)
+            if low == base or connection.execute(_LAST_EVENT, (low,)).fetchone()[0] <= sequence:
+                break
+            high, step = low, step * 4
+        while high - low > _NEAR:
+            middle = (high + low) // 2
+            if connection.execute(_LAST_EVENT, (middle,)).fetchone()[0] <= sequence:
+                low = middle
+            else:
+                high = middle
+        return low
 
     # -- lists of threads --------------------------------------------------------------------------------------------
 
@@ -277,6 +305,10 @@ class Reading:
 
 class TooLong(Exception):
     """A read that must not hold up its caller."""
+
+
+def _first(stored: tuple[Any, ...]) -> int:
+    return stored[0]
 
 
 def _place(row: _Row) -> tuple[int, int]:

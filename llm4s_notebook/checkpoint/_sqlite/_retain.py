@@ -26,11 +26,12 @@ _VOID_ROWS = "UPDATE llm4s_row SET died = NULL, section = '', name = '', source 
 _VOID_CHECKPOINTS = """UPDATE llm4s_checkpoint SET name = NULL, parent_name = NULL, status = NULL, body = x'', small = x'', refs = NULL,
     journal = x'' WHERE"""
 _VOID_WRITES = f"UPDATE llm4s_write SET thread = {_NOBODY}, task_id = '', node_id = '', body = x'' WHERE"
-_VOID_EVENTS = "UPDATE llm4s_event SET first = NULL, data = '' WHERE"
+_VOID_EVENTS = "UPDATE llm4s_checkpoint SET events = NULL WHERE"
+_VOID_EVENTS_ALONE = "UPDATE llm4s_event SET first = NULL, data = '' WHERE"
 _OWN = "id BETWEEN :first AND :last"
 _VOID = (
     ("llm4s_row", "died IS NULL"),
-    ("llm4s_checkpoint", "status IS NULL"),
+    ("llm4s_checkpoint", "status IS NULL AND events IS NULL"),
     ("llm4s_write", f"thread = {_NOBODY}"),
     ("llm4s_event", "first IS NULL"),
 )
@@ -65,7 +66,7 @@ def delete(connection: sqlite3.Connection, key: int) -> None:
     own = {"first": key << SHIFT, "last": key << SHIFT | MASK}
     _drop_rows(connection, f"{_OWN} AND died IS NOT NULL", own)
     _drop_checkpoints(connection, _OWN, own)
-    _drop_events(connection, _OWN, own)
+    _drop_events(connection, key, MASK + 1)
     connection.execute(f"DELETE FROM llm4s_run WHERE {_OWN}", own)
     connection.execute("DELETE FROM llm4s_thread WHERE id = ?", (key,))
 
@@ -77,7 +78,7 @@ def compact(connection: sqlite3.Connection, row: ThreadRow, before: int) -> int:
     """
     floor = max(row.floor, min(before, row.next_event))
     if floor > row.floor and row.key:
-        _drop_events(connection, _OWN, {"first": row.key << SHIFT, "last": (row.key << SHIFT) + floor - 1})
+        _drop_events(connection, row.key, floor)
         row.floor = floor
         connection.execute("UPDATE llm4s_thread SET floor = ? WHERE id = ?", (floor, row.key))
     return floor
@@ -173,10 +174,22 @@ def _drop_checkpoints(connection: sqlite3.Connection, condition: str, given: dic
     _count_void(connection, size)
 
 
-def _drop_events(connection: sqlite3.Connection, condition: str, given: dict[str, int]) -> None:
-    size = connection.execute(f"SELECT total(length(data)) FROM llm4s_event WHERE {condition}", given).fetchone()[0]
-    connection.execute(f"{_VOID_EVENTS} {condition}", given)
-    _count_void(connection, size)
+def _drop_events(connection: sqlite3.Connection, key: int, floor: int) -> None:
+    first = key << SHIFT
+    for void, text, table, condition, given in (
+        (
+            _VOID_EVENTS,
+            "events",
+            "llm4s_checkpoint",
+            f"{_OWN} AND last_event < :floor",
+            {"first": first, "last": first | MASK, "floor": floor},
+        ),
+        (_VOID_EVENTS_ALONE, "data", "llm4s_event", _OWN, {"first": first, "last": first + floor - 1}),
+    ):
+        size = connection.execute(f"SELECT total(length({text})) FROM {table} WHERE {condition}", given).fetchone()[0]
+        if size:
+            connection.execute(f"{void} {condition}", given)
+            _count_void(connection, size)
 
 
 def _count_void(connection: sqlite3.Connection, size: float) -> None:

@@ -52,11 +52,13 @@ _TABLES = (
     "CREATE INDEX llm4s_thread_by_status ON llm4s_thread (status, updated_at, id) WHERE status > 0",
     "CREATE INDEX llm4s_thread_running ON llm4s_thread (status) WHERE status = 0",
     # name: NULL where the id is <run id>/<number of the row> (_naming); refs: what is cut out of the journal (_copies);
-    # status: NULL once it is void
+    # status: NULL once it is void; first_event: the number of its commit's first event, or the next one's; events: of its commit,
+    # up to last_event, if it is the commit's last checkpoint
     """CREATE TABLE llm4s_checkpoint (
         id INTEGER PRIMARY KEY, run INTEGER NOT NULL, name TEXT, parent INTEGER, parent_run INTEGER, parent_name TEXT, status INTEGER,
-        created_at INTEGER NOT NULL, superstep INTEGER NOT NULL, format INTEGER, token INTEGER NOT NULL, first_event INTEGER NOT NULL,
-        body BLOB NOT NULL, small BLOB NOT NULL, refs BLOB, journal BLOB NOT NULL)""",
+        created_at INTEGER NOT NULL, superstep INTEGER NOT NULL, format INTEGER, token INTEGER NOT NULL,
+        first_event INTEGER NOT NULL, last_event INTEGER NOT NULL, body BLOB NOT NULL, small BLOB NOT NULL, refs BLOB,
+        events TEXT, journal BLOB NOT NULL)""",
     "CREATE INDEX llm4s_checkpoint_by_name ON llm4s_checkpoint (name, id) WHERE name IS NOT NULL",
     # list: the row of the head, 0 for a head or a value; died: NULL once it is void; source, start, size: where the value lies
     # if it is a part of another row's (_copies)
@@ -67,7 +69,7 @@ _TABLES = (
     """CREATE TABLE llm4s_write (
         id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, task_id TEXT NOT NULL, node_id TEXT NOT NULL, body BLOB NOT NULL)""",
     "CREATE INDEX llm4s_write_by_thread ON llm4s_write (thread)",
-    # one row for the events of one commit, numbered as the last of them; `first` is NULL once it is void
+    # the events of a commit without a checkpoint, numbered as the last of them; `first` is NULL once it is void
     """CREATE TABLE llm4s_event (
         id INTEGER PRIMARY KEY, first INTEGER, run INTEGER, checkpoint INTEGER, at INTEGER NOT NULL, data TEXT NOT NULL)""",
 )
