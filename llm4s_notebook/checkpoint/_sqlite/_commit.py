@@ -75,7 +75,7 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
         row.forget()
         row.latest = row.settled  # whose entries are the base
         if row.settled is None:
-            row.pieces, row.all_heads = {}, True
+            row.pieces, row.size, row.all_heads = {}, 0, True
     work = _Work(connection, row, newest.row & MASK if newest else 0)
     dropped = bool(given.checkpoints and row.writes)
     if given.checkpoints:
@@ -234,7 +234,9 @@ class _Work:
     def _end(self, section: str, name: str, number: int) -> None:
         """Close the entry, if there is one."""
         row = self.row
-        if row.little(self.connection).pop((section, name), None) is not None:
+        piece = row.little(self.connection).pop((section, name), None)
+        if piece is not None:
+            row.size -= len(piece)
             return
         head = row.head(self.connection, section, name)
         if head is None:
@@ -257,7 +259,8 @@ class _Work:
         pieces = row.little(self.connection)
         if not first and section != _OWN_ROWS:
             piece = _small.piece(row.last_row + 1, section, name, value)
-            if piece is not None and sum(map(len, pieces.values())) + len(piece) <= _small.MOST:
+            if piece is not None and row.size + len(piece) <= _small.MOST:
+                row.size += len(piece)
                 row.last_row += 1
                 pieces[(section, name)] = piece
                 return

@@ -48,7 +48,8 @@ def names(checkpoint_id: str) -> list[str]:
 
 def number_of(run_id: str, checkpoint_id: str) -> int | None:
     """`n` of an id `<run id>/<n>` of that run, None for any other."""
-    head, slash, tail = checkpoint_id.rpartition("/")
-    if not slash or head != run_id or not tail.isdecimal() or not tail.isascii() or tail[0] == "0" or len(tail) > _DIGITS:
+    split = len(run_id)
+    digits = checkpoint_id[split + 1 :]
+    if not checkpoint_id.startswith(run_id) or checkpoint_id[split : split + 1] != "/" or not digits.isdecimal():
         return None
-    return int(tail)
+    return int(digits) if digits.isascii() and digits[0] != "0" and len(digits) <= _DIGITS else None

@@ -84,6 +84,8 @@ class ThreadRow:
     graph_text: tuple[str, str, str] | None = None
     # ----
     pieces: _small.Pieces | None = None
+    size: int = 0
+    """Bytes of the pieces."""
     heads: dict[tuple[str, str], Head | None] = field(default_factory=dict[tuple[str, str], Head | None])
     all_heads: bool | None = None
     texts: dict[int, bytes] = field(default_factory=dict[int, bytes])
@@ -149,6 +151,7 @@ class ThreadRow:
                     self.pieces = _small.pieces(connection.execute(_SMALL, (self.latest.row,)).fetchone()[0])
                 except (ValueError, TypeError) as error:
                     raise Damage(f"the values of checkpoint '{self.latest.id}' of thread '{self.thread_id}': {error}") from error
+            self.size = sum(map(len, self.pieces.values()))
         return self.pieces
 
     def look(self, connection: sqlite3.Connection) -> None:
