@@ -80,10 +80,10 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
     declared = spec.writes
     for operation in operations:
         key = operation.key
-        id = key.id
-        if id not in declared or (declared[id] is not key and declared[id] != key):
-            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=id)
-    return tuple(map(encode_operation, operations))
+        known = declared.get(key.id)
+        if known is not key and known != key:
+            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
+    return tuple([encode_operation(operation) for operation in operations])
 
 
 def encode_operation(operation: Operation) -> Write:

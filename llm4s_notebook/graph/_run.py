@@ -145,16 +145,18 @@ class Run:
                 self._breath = time.monotonic()
             self._check()
             execution = self.execution
-            if execution.paused or not execution.frontier:
+            frontier = execution.frontier
+            if execution.paused or not frontier:
                 return await self._conclude()
             if execution.superstep >= limit:
                 raise _Ended(SuperstepLimitExceeded(limit=self._config.budgets.max_supersteps))
-            bookkeeping = all(plan.nodes[task.node].bookkeeping for task in execution.frontier)
-            if not bookkeeping or (before and any(held_before(task, self._config) for task in execution.frontier)):
+            bookkeeping = plan.nodes[frontier[0].node].bookkeeping and all([plan.nodes[task.node].bookkeeping for task in frontier])
+            if not bookkeeping or (before and any(held_before(task, self._config) for task in frontier)):
                 await self._ledger.flush()
                 self._check()
-            self._noted.clear()
-            several = len(execution.frontier) > 1 and not bookkeeping
+            if self._noted:
+                self._noted.clear()
+            several = len(frontier) > 1 and not bookkeeping
             superstep = Superstep(
                 execution,
                 self._voice,
@@ -175,12 +177,13 @@ class Run:
 
     def _check(self) -> None:
         """Between two supersteps: a lost claim, a failed commit, a stop. Raises: CheckpointWriteFailed; _Stopped."""
-        self._ledger.check()
+        if self._ledger.failure is not None:
+            raise self._ledger.failure
         if self._lease.lost is not None:
             raise CheckpointWriteFailed(cause=self._lease.lost)
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._control.stop(StopCause.EXPIRED)
-        if self._control.stopping():
+        if self._control.cause is not None and self._control.stopping():
             raise _Stopped
 
     def _finished(self, result: TaskResult) -> None:
@@ -192,18 +195,21 @@ class Run:
 
     async def _superstep_over(self, results: list[TaskResult]) -> Outcome | None:
         """Commit what the tasks did; an outcome when the run ends with it."""
-        interrupted = await _interrupted()
+        own = asyncio.current_task()
+        interrupted = own is not None and own.cancelling() > 0 and await _interrupted()
         failed: TaskResult | None = None
         for result in results:
-            if result.ending is Ending.CANCELLED:
+            ending = result.ending
+            if ending is Ending.CANCELLED:
                 interrupted = True
-            elif result.ending is Ending.FAILED and failed is None:
+            elif ending is Ending.FAILED and failed is None:
                 failed = result
-        try:
-            await self._ledger.settle()
-        except CheckpointWriteFailed as failure:
-            raise CheckpointWriteFailed(cause=failure.cause, run_error=failed.error if failed is not None else None) from failure
-        if interrupted or self._control.stopping():
+        if self._ledger.unsettled:
+            try:
+                await self._ledger.settle()
+            except CheckpointWriteFailed as failure:
+                raise CheckpointWriteFailed(cause=failure.cause, run_error=failed.error if failed is not None else None) from failure
+        if interrupted or (self._control.cause is not None and self._control.stopping()):
             self._control.stop(StopCause.CANCELLED)
             await self._keep(results)
             raise _Stopped
@@ -232,15 +238,19 @@ class Run:
 
     def _commit(self, following: Advance, results: list[TaskResult], status: CheckpointStatus) -> None:
         """Hand the superstep's checkpoint to the ledger, with the events of tasks that were not told yet."""
-        before = self._ledger.latest
-        told = [event for one in results if one.task.id not in self._noted for event in self._drafts.task_events(before, one)]
+        drafts, before = self._drafts, self._ledger.latest
+        now = drafts.clock.now()
+        told: list[EventDraft] = []
+        for one in results:
+            if one.task.id not in self._noted:
+                told += drafts.task_events(before, one, now)
         journal = journal_of(self._graph.plan, results, following, inline=self._ledger.on_exit)
         execution = following.execution
-        draft = self._drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal)
+        draft = drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal, now=now)
         if status is CheckpointStatus.SUSPENDED:
-            told.append(self._drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id))
+            told.append(drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id, now))
         else:
-            told.append(self._drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id))
+            told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
         self._ledger.add(draft, told)
         self.execution = execution
 
