@@ -153,7 +153,11 @@ class EventDraft(NamedTuple):
 
 def numbered(thread_id: str, first: int, drafts: Iterable[EventDraft]) -> tuple[EventRecord, ...]:
     """The events of one commit, one behind the other from `first` (R6.21)."""
-    return tuple([draft.numbered(thread_id, first + index) for index, draft in enumerate(drafts)])
+    records: list[EventRecord] = []
+    for run_id, event, timestamp, checkpoint_id, task_id, node_id in drafts:
+        records.append(EventRecord(thread_id, first, run_id, checkpoint_id, task_id, node_id, timestamp, event))
+        first += 1
+    return tuple(records)
 
 
 _BY_NAME: Mapping[str, type[RunEvent]] = {

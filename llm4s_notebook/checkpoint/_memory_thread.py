@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -82,12 +83,12 @@ class MemoryThread:
         """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
         check_commit(self.thread_id, commit, latest=self.latest_id, settled=self.settled, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
-        if commit.checkpoints and not (len(commit.checkpoints) == 1 and _fits(base, commit.checkpoints[0].patch)):
+        if commit.checkpoints and not _fits(base, [op for draft in commit.checkpoints for op in draft.patch]):
             try:
                 plan((op for draft in commit.checkpoints for op in draft.patch), lambda section, name: _shape(base, section, name))
             except InvalidCommit as error:
                 raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
-        stored = [self._kept(draft) if isinstance(draft.event, Custom) else draft for draft in commit.events]
+        stored = [self._kept(draft) if type(draft.event) is Custom else draft for draft in commit.events]
 
         if commit.retract:
             self._drop_turn()
@@ -227,20 +228,19 @@ class MemoryThread:
         return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
 
 
-def _fits(entries: Entries, patch: tuple[PatchOp, ...]) -> bool:
+def _fits(entries: Entries, patch: Sequence[PatchOp]) -> bool:
     """True if the patch certainly fits, at a glance: what every superstep does. Otherwise it has to be planned to know."""
-    appended = False
+    appended: list[tuple[str, str]] = []
     for op in patch:
-        if isinstance(op, Append):
-            appended = True
-            if isinstance(entries.get((op.section, op.name)), bytes):
+        kind = type(op)
+        if kind is Append:
+            at = (op.section, op.name)
+            if at in entries and type(entries[at]) is bytes:
                 return False
-        elif not isinstance(op, (Set, Unset)):
+            appended.append(at)
+        elif kind is not Set and kind is not Unset:
             return False
-    if not appended:
-        return True
-    changed = {(op.section, op.name) for op in patch if not isinstance(op, Append)}
-    return not any((op.section, op.name) in changed for op in patch if isinstance(op, Append))
+    return not appended or {(op.section, op.name) for op in patch if type(op) is not Append}.isdisjoint(appended)
 
 
 def _shape(entries: Entries, section: str, name: str) -> Shape:

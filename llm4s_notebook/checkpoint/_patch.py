@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 from ..errors import InvalidCommit
 
@@ -19,6 +19,7 @@ Entry: TypeAlias = bytes | list[bytes]
 Entries: TypeAlias = dict[tuple[str, str], Entry]
 
 
+@final
 class Set(NamedTuple):
     """Store one value under (section, name); an entry there before is replaced and moves to the section's end."""
 
@@ -27,6 +28,7 @@ class Set(NamedTuple):
     value: bytes
 
 
+@final
 class Unset(NamedTuple):
     """Remove the entry, value or list; nothing happens when there is none."""
 
@@ -34,6 +36,7 @@ class Unset(NamedTuple):
     name: str
 
 
+@final
 class Append(NamedTuple):
     """Add items to the end of a list entry; a missing entry becomes a list first (also with no items)."""
 
@@ -52,6 +55,7 @@ class Replace:
     item: bytes
 
 
+@final
 class Truncate(NamedTuple):
     """Keep the first `length` items of a list entry."""
 
@@ -70,11 +74,13 @@ def apply_patch(entries: Entries, patch: Iterable[PatchOp]) -> None:
     """
     for op in patch:
         at = (op.section, op.name)
-        if isinstance(op, Set):
-            entries.pop(at, None)
+        if type(op) is Set:
+            if at in entries:
+                del entries[at]
             entries[at] = op.value
-        elif isinstance(op, Unset):
-            entries.pop(at, None)
+        elif type(op) is Unset:
+            if at in entries:
+                del entries[at]
         else:
             _change_list(entries, at, op)
 

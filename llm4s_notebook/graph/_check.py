@@ -88,7 +88,7 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
 
 def encode_operation(operation: Operation) -> Write:
     """One operation as JSON text and a value nobody else holds. Raises: EncodeError."""
-    if isinstance(operation, Update):
+    if type(operation) is Update:
         key = operation.key
         try:
             data, value = key.update_codec.settle(operation.value)
@@ -106,7 +106,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
         node = plan.nodes.get(target.id) if target.owner is plan.owner else None
         if node is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"routes to node '{target.id}' of another graph")
-        if isinstance(route, Goto):
+        if type(route) is Goto:
             if not node.codec.unit:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"goes to node '{node.id}', which takes a payload: send it one")
             bound.append(BoundSend(node.id, NULL))

@@ -27,7 +27,8 @@ def encode_json(value: object, what: str = "the value") -> bytes:
     """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
     try:
         data = to_json(value, by_alias=True)
-        _check_numbers(data)
+        if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+            _check_numbers(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise EncodeError(problems=[str(error)], what=what) from error
@@ -123,7 +124,8 @@ class Codec(Generic[T]):
             return NULL, value
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
-            _check_numbers(data)
+            if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+                _check_numbers(data)
             return data, self._load(data, strict=True)
         except ValidationError as error:
             raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
 from ._key import StateKey
 from ._refs import DynamicJoin, NodeRef
@@ -13,6 +13,7 @@ U = TypeVar("U")
 P = TypeVar("P")
 
 
+@final
 class Update(NamedTuple):
     """Give `value` to the key's reduce function."""
 
@@ -20,18 +21,21 @@ class Update(NamedTuple):
     value: Any
 
 
+@final
 class Remove(NamedTuple):
     """Drop the stored entry: the next read sees the initial value (R1.18)."""
 
     key: StateKey[Any, Any]
 
 
+@final
 class Goto(NamedTuple):
     """One task of a node that takes no payload."""
 
     target: NodeRef[None]
 
 
+@final
 class Send(NamedTuple):
     """One task with a payload, counted by no join."""
 
@@ -39,6 +43,7 @@ class Send(NamedTuple):
     payload: Any
 
 
+@final
 class FanOut(NamedTuple):
     """One task per payload, in order, all counted by one activation of the join."""
 

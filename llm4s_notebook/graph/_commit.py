@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..checkpoint import (
     Append,
@@ -72,6 +72,7 @@ class Ledger:
         self._queue: deque[tuple[_Batch, bool]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._saver: asyncio.Task[None] | None = None
+        self._finished: list[Callable[[], None]] = []
         self._results = 0
         self._settling = False
         self.failure: CheckpointWriteFailed | None = None
@@ -105,14 +106,12 @@ class Ledger:
         self._batch.writes.append(write)
         self._batch.events.extend(events)
 
-    def finished(self, write: PendingWrite | None, events: Iterable[EventDraft]) -> None:
-        """A task of several ended: make its result durable while its siblings run.
+    def finished(self, record: Callable[[], None]) -> None:
+        """A task of several ended: make its result durable while its siblings run. `record` notes it, once it is to be written.
 
         Results that come in a burst are one transaction; those whose superstep ends with them go with its checkpoint (D18).
         """
-        if write is not None:
-            self._batch.writes.append(write)
-        self._batch.events.extend(events)
+        self._finished.append(record)
         self._results += 1
         if self._saver is None and not self.on_exit:
             self._settling = False
@@ -124,6 +123,7 @@ class Ledger:
             self._settling = True
             saver, self._saver = self._saver, None
             await saver
+        self._finished.clear()
         if self.failure is not None:
             raise self.failure
 
@@ -136,9 +136,12 @@ class Ledger:
                     if self._settling:
                         return
                     seen, quiet = self._results, quiet + 1 if seen == self._results else 0
+                finished, self._finished = self._finished, []
+                for record in finished:
+                    record()
                 if self._batch:
                     await self._commit(self._taken())
-                if not self._batch:
+                if not self._finished:
                     self._saver = None
                     return
         except CheckpointWriteFailed:  # kept in `failure`, raised by settle

@@ -17,14 +17,19 @@ from .events import Custom, TaskCompleted, TaskFailed, TaskSuspended
 _COMPLETED = TaskCompleted()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Drafts:
-    """Makes the records of one run. An error is recorded by its class and place, never by its text (D22)."""
+    """Makes the records of one run. An error is recorded by its class and place, never by its text (D22).
+
+    `latest` is the id of the last checkpoint made, `number` its place on the thread.
+    """
 
     plan: Plan
     thread_id: str
     run_id: str
     clock: Clock
+    latest: str | None = None
+    number: int = 0
 
     def checkpoint(
         self,
@@ -40,8 +45,11 @@ class Drafts:
     ) -> CheckpointDraft:
         """The checkpoint that follows `parent`; its number follows `after` where that is another one (a retracting commit)."""
         plan = self.plan
+        before = after or parent
+        self.number = self.number + 1 if before == self.latest else _ids.number_after(before)
+        self.latest = id = _ids.checkpoint_id(self.run_id, self.number)
         header = CheckpointHeader(
-            _ids.checkpoint_id(self.run_id, after or parent),
+            id,
             parent,
             self.thread_id,
             self.run_id,

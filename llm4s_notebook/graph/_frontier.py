@@ -6,7 +6,6 @@ Whatever order tasks finish in, results come here in frontier order, and everyth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..checkpoint import Append, PatchOp, Set, Unset
@@ -160,7 +159,7 @@ class _Schedule:
             if one is None:
                 continue
             new = [child for child in children if child not in one.arrived]
-            activations[key] = replace(one, arrived=one.arrived.union(new))
+            activations[key] = one._replace(arrived=one.arrived.union(new))
             if len(activations[key].arrived) < len(one.expected):
                 self.patch.append(Append("arrivals", key, tuple(arrival_record(child) for child in new)))
         for key in [key for key, one in activations.items() if len(one.arrived) == len(one.expected)]:
@@ -248,4 +247,7 @@ def answered(execution: Execution, continuations: Sequence[tuple[str, Task]]) ->
     for id, _ in continuations:
         del parked[id]
     patch = (*(Unset("parked", id) for id, _ in continuations), *(Set("task", task.id, task_record(plan, task)) for task in tasks))
-    return replace(execution, frontier=(*execution.frontier, *tasks), parked=parked, paused=False), patch
+    following = Execution(
+        plan, execution.superstep, execution.slots, (*execution.frontier, *tasks), execution.arrivals, execution.activations, parked
+    )
+    return following, patch

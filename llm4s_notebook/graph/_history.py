@@ -113,7 +113,7 @@ class History:
         entries = dict(checkpoint.entries)
         entries[("meta", "birth")] = encode_json(_ids.new_birth_id())
         run_id = self._new_id()
-        id = _ids.checkpoint_id(run_id, None)
+        id = _ids.checkpoint_id(run_id, 1)
         body = {name: value for name, value in open_body(checkpoint.header).items() if name != "settled"}
         header = checkpoint.header._replace(
             id=id,

@@ -40,11 +40,9 @@ def _version(version: int) -> bytes:
 
 
 def _place(slot: JoinSlot | None, origin: Origin | None) -> bytes:
-    placed = b""
-    if slot is not None:
-        placed += b',"slot_join":' + text(slot.join_id) + b',"slot_task":' + text(slot.fan_out_task)
+    placed = b"" if slot is None else b',"slot_join":%b,"slot_task":%b' % (text(slot.join_id), text(slot.fan_out_task))
     if origin is not None:
-        placed += b',"origin_task":' + text(origin.task_id) + b',"origin_node":' + text(origin.node_id)
+        placed += b',"origin_task":%b,"origin_node":%b' % (text(origin.task_id), text(origin.node_id))
     return placed
 
 
