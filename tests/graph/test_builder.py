@@ -8,9 +8,20 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.errors import InvalidGraph
-from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, Resumed, RunContext, StateKey, ThreadState
+from llm4s_notebook.graph import (
+    Breakpoint,
+    Command,
+    CompiledGraph,
+    GraphBuilder,
+    GraphRuntime,
+    Resumed,
+    RunConfig,
+    RunContext,
+    StateKey,
+    ThreadState,
+)
 
-from .graphs import chain, drive, output
+from .graphs import ITEMS, LOG, chain, drive, ids, nothing, output
 
 A = StateKey.replace("a", int, initial=0)
 
@@ -49,27 +60,24 @@ def test_breakpoints_and_routes_are_no_part_of_the_fingerprint() -> None:
     def build(routes: bool) -> str:
         builder = GraphBuilder("g", version="1")
         target = builder.declare("target")
-        builder.implement(target)(_nothing)
-        first = builder.node("first", routes=target if routes else ())(_nothing)
+        builder.implement(target)(nothing)
+        first = builder.node("first", routes=target if routes else ())(nothing)
         return builder.compile(first, output=lambda _: None).fingerprint
 
     assert build(True) == build(False)
 
 
-async def _nothing() -> None: ...
-
-
 def test_compile_reports_every_fault_at_once() -> None:
     """BLD-03, R2.1, R2.2: no builder call raises, `compile` names all of it."""
     other = GraphBuilder("other", version="1")
-    foreign = other.node("foreign")(_nothing)
+    foreign = other.node("foreign")(nothing)
     builder = GraphBuilder("", version="1")
-    twice = builder.node("twice")(_nothing)
-    builder.node("twice")(_nothing)
-    builder.implement(twice)(_nothing)
-    builder.node("")(_nothing)
+    twice = builder.node("twice")(nothing)
+    builder.node("twice")(nothing)
+    builder.implement(twice)(nothing)
+    builder.node("")(nothing)
     builder.declare("missing")
-    builder.implement(foreign)(_nothing)
+    builder.implement(foreign)(nothing)
     builder.edge(twice, foreign)
     builder.edge(foreign, twice)
     builder.static_join("empty", [], twice)
@@ -104,7 +112,7 @@ def test_compile_reports_every_fault_at_once() -> None:
 def test_unequal_keys_of_one_id_are_a_problem_and_an_empty_key_id_too() -> None:
     """BLD-04, R2.2h, D1."""
     builder = GraphBuilder("g", version="1")
-    first = builder.node("first", writes=[StateKey.replace("k", int, initial=0), StateKey.replace("", int, initial=0)])(_nothing)
+    first = builder.node("first", writes=[StateKey.replace("k", int, initial=0), StateKey.replace("", int, initial=0)])(nothing)
     builder.reads(StateKey.replace("k", str, initial=""), StateKey.replace("k", int, initial=1))
     with pytest.raises(InvalidGraph) as caught:
         builder.compile(first, output=lambda _: None)
@@ -162,7 +170,7 @@ def test_an_edge_to_a_node_with_a_payload_is_a_problem() -> None:
 def test_topology_tells_a_diagram_everything() -> None:
     """The diagram's nodes, edges, possible routes, joins and entry."""
     builder = GraphBuilder("g", version="1")
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     ask = builder.declare_resume("ask", question=str, answer=bool)
     fanned = builder.dynamic_join("fanned", done)
 
@@ -300,3 +308,35 @@ async def test_a_compiled_graph_can_be_used_by_many_runs_at_once() -> None:
     made = chain()
     first, second = made.graph.start(1), made.graph.start(2)
     assert output(await drive(made.graph, first)) == output(await drive(made.graph, second)) == ["start", "middle", "end"]
+
+
+def test_the_keys_of_a_graph_are_those_written_and_those_registered() -> None:
+    """R2.3."""
+    builder = GraphBuilder("g", version="1")
+    read = StateKey.replace("read", int, initial=0)
+
+    @builder.node("only", writes=[LOG, ITEMS])
+    async def only() -> None: ...
+
+    builder.reads(read)
+    assert {key.id for key in builder.compile(only, output=lambda _: None).keys} == {"log", "items", "read"}
+
+
+async def test_the_projection_runs_only_when_a_run_completes(runtime: GraphRuntime) -> None:
+    """R2.5: not at a hold, and once at the end."""
+    seen: list[list[str]] = []
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("only", writes=LOG)
+    async def only() -> Command:
+        return Command().update(LOG, "only")
+
+    def project(state: ThreadState) -> int:
+        seen.append(state[LOG])
+        return len(seen)
+
+    graph = builder.compile(only, output=project)
+    held = await runtime.run("t", graph, None, RunConfig(interrupt_after="only"))
+    assert seen == []
+    assert output(await (await runtime.resume("t", graph, {ids(held)[0]: Breakpoint.proceed}))) == 1
+    assert seen == [["only"]]

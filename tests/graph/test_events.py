@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,9 +13,7 @@ from llm4s_notebook.checkpoint import Checkpointer, EventRecord
 from llm4s_notebook.errors import ConfigError, NodeFailed, ReplayUnavailable, StoreUnavailable, SubscriptionLagged
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, RunContext, events
 
-from .graphs import chain, fan, names, output, until
-
-Another = Callable[[], GraphRuntime]
+from .graphs import Another, chain, fan, names, output, until
 
 
 async def take(iterator: AsyncIterator[EventRecord], count: int) -> list[EventRecord]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,12 +23,7 @@ from llm4s_notebook.errors import (
 )
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunConfig, RunContext, StateKey, events
 
-from .graphs import ITEMS, LOG, chain, fan, ids, log, names, output, trace, until
-
-Another = Callable[[], GraphRuntime]
-
-
-async def _nothing() -> None: ...
+from .graphs import ITEMS, LOG, Another, chain, fan, ids, log, names, nothing, output, trace, until
 
 
 async def test_history_is_paged_newest_first(runtime: GraphRuntime) -> None:
@@ -186,8 +180,8 @@ async def test_an_edit_is_refused_as_a_whole(runtime: GraphRuntime, store: Check
     total = StateKey("total", int, int, initial=0, reduce=reject)
     builder = GraphBuilder("g", version="1")
     builder.reads(total, ITEMS)
-    start = builder.node("start", writes=LOG)(_nothing)
-    other = GraphBuilder("other", version="1").node("start")(_nothing)
+    start = builder.node("start", writes=LOG)(nothing)
+    other = GraphBuilder("other", version="1").node("start")(nothing)
     graph = builder.compile(start, output=lambda _: "done")
     with pytest.raises(ThreadNotFound):
         await runtime.update_state("t", graph, "x", Command())

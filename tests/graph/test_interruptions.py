@@ -28,9 +28,8 @@ from llm4s_notebook.graph import (
     events,
 )
 
-from .graphs import LOG, chain, fan, ids, output, until
+from .graphs import LOG, Another, chain, fan, ids, output, until
 
-Another = Callable[[], GraphRuntime]
 SEEN: StateKey[list[str], str] = StateKey("seen", list[str], str, initial=[], reduce=lambda now, one: sorted({*now, one}))
 
 

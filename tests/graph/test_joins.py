@@ -11,12 +11,9 @@ from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import InvalidRoute, NodeFailed, UnsatisfiedJoin
 from llm4s_notebook.graph import Command, Execution, GraphBuilder, GraphRuntime, StateKey, ThreadState
 
-from .graphs import LOG, drive, fan, output
+from .graphs import LOG, drive, fan, nothing, output
 
 ROUND = StateKey.replace("round", int, initial=0)
-
-
-async def _nothing() -> None: ...
 
 
 async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again() -> None:
@@ -59,8 +56,8 @@ async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_w
     async def here() -> Command:
         return Command().update(LOG, "here")
 
-    never = builder.node("never")(_nothing)
-    builder.static_join("both", [here, never], builder.node("merge")(_nothing))
+    never = builder.node("never")(nothing)
+    builder.static_join("both", [here, never], builder.node("merge")(nothing))
     graph = builder.compile(here, output=lambda state: state[LOG])
     for call in (lambda: runtime.start("t", graph, None), lambda: runtime.recover("t", graph)):
         with pytest.raises(UnsatisfiedJoin) as caught:
@@ -102,7 +99,7 @@ async def test_an_empty_fan_out_releases_at_once() -> None:
 async def test_a_join_counts_the_children_only() -> None:
     """JON-07, R3.12: what children send comes first in the frontier and delays nothing."""
     builder = GraphBuilder("g", version="1")
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("j", done)
 
     @builder.node("more")
@@ -159,7 +156,7 @@ async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activati
 async def test_static_joins_are_released_before_dynamic_ones() -> None:
     """R3.7: pass 2, static joins as declared, then activations, oldest first."""
     builder = GraphBuilder("g", version="1")
-    one, two, three = (builder.node(name)(_nothing) for name in ("one", "two", "three"))
+    one, two, three = (builder.node(name)(nothing) for name in ("one", "two", "three"))
     a = builder.declare("a")
     dynamic = builder.dynamic_join("dynamic", three)
 
@@ -170,7 +167,7 @@ async def test_static_joins_are_released_before_dynamic_ones() -> None:
     async def start() -> Command:
         return Command().fan_out(dynamic, child, [1]).goto(a)
 
-    builder.implement(a)(_nothing)
+    builder.implement(a)(nothing)
     builder.static_join("second", [a], two)
     builder.static_join("first", [child, a], one)
     graph = builder.compile(start, output=lambda _: None)
@@ -184,8 +181,8 @@ async def test_static_joins_are_released_before_dynamic_ones() -> None:
 async def test_a_join_with_no_arrival_at_all_is_no_error() -> None:
     """JON-09, R3.15."""
     builder = GraphBuilder("g", version="1")
-    start = builder.node("start")(_nothing)
-    never = builder.node("never")(_nothing)
+    start = builder.node("start")(nothing)
+    never = builder.node("never")(nothing)
     builder.static_join("j", [never], start)
     graph = builder.compile(start, output=lambda _: "done")
     assert output(await drive(graph, graph.start(None))) == "done"

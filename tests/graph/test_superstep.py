@@ -35,12 +35,9 @@ from llm4s_notebook.graph import (
     ThreadState,
 )
 
-from .graphs import LOG, chain, drive, fan, ids, output, until
+from .graphs import LOG, chain, drive, fan, ids, names, nothing, output, until
 
 N = StateKey.replace("n", int, initial=0)
-
-
-async def _nothing() -> None: ...
 
 
 async def test_a_payload_reaches_its_node() -> None:
@@ -115,7 +112,7 @@ async def test_siblings_read_the_same_state_and_the_later_in_order_wins() -> Non
         return node
 
     a, b = sibling("a", 1), sibling("b", 2)
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, a)
     builder.edge(start, b)
     graph = builder.compile(start, output=lambda state: state[N])
@@ -141,7 +138,7 @@ async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) ->
             gates[order[at + 1]].set()
         return Command().update(LOG, f"{index}a").update(LOG, f"{index}b")
 
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("j", done)
 
     @builder.node("start")
@@ -156,7 +153,7 @@ async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) ->
 async def test_edges_come_before_routes_and_duplicates_stay() -> None:
     """SUP-06, R3.7, R3.8."""
     builder = GraphBuilder("g", version="1")
-    x, y, z = (builder.node(name)(_nothing) for name in "xyz")
+    x, y, z = (builder.node(name)(nothing) for name in "xyz")
 
     @builder.node("start")
     async def start() -> Command:
@@ -179,7 +176,7 @@ def with_bad_sibling(bad: Any, *, writes: Any = ()) -> CompiledGraph[None, list[
         return Command().update(LOG, "good")
 
     bad_node = builder.node("bad", writes=writes)(bad)
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, good)
     builder.edge(start, bad_node)
     return builder.compile(start, output=lambda state: state[LOG])
@@ -203,7 +200,7 @@ async def test_an_undeclared_write_fails_the_superstep_as_a_whole(runtime: Graph
 
 async def test_the_write_set_is_checked_before_routes_and_an_unequal_key_is_undeclared() -> None:
     """R3.3, D1."""
-    other = GraphBuilder("other", version="1").node("foreign")(_nothing)
+    other = GraphBuilder("other", version="1").node("foreign")(nothing)
     for key in (StateKey.replace("n", str, initial=""), StateKey.replace("m", str, initial="")):
 
         async def bad(key: StateKey[str, str]) -> Command:
@@ -218,10 +215,10 @@ async def test_the_write_set_is_checked_before_routes_and_an_unequal_key_is_unde
 async def test_routes_to_another_graph_are_refused() -> None:
     """SUP-11, R3.3: a foreign node, a foreign join, a foreign fan-out target."""
     other = GraphBuilder("other", version="1")
-    foreign = other.node("foreign")(_nothing)
+    foreign = other.node("foreign")(nothing)
     foreign_join = other.dynamic_join("foreign-join", foreign)
     builder = GraphBuilder("g", version="1")
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("own-join", done)
 
     @builder.node("start")
@@ -264,7 +261,7 @@ async def test_a_failing_projection_fails_the_run_with_its_own_error(runtime: Gr
         raise error
 
     builder = GraphBuilder("g", version="1")
-    graph = builder.compile(builder.node("start")(_nothing), output=fails)
+    graph = builder.compile(builder.node("start")(nothing), output=fails)
     with pytest.raises(ValueError, match="no output"):
         await drive(graph, graph.start(None))
     with pytest.raises(ValueError, match="no output") as caught:
@@ -288,7 +285,7 @@ async def test_an_execution_belongs_to_its_graph_object() -> None:
 def test_a_command_keeps_the_order_of_what_it_was_told() -> None:
     """SUP-14: each method gives a new command."""
     builder = GraphBuilder("g", version="1")
-    a, b = builder.node("a")(_nothing), builder.node("b")(_nothing)
+    a, b = builder.node("a")(nothing), builder.node("b")(nothing)
     first = Command().update(N, 1)
     whole = first.goto(b).remove(N).update(N, 2).goto(a)
     assert [getattr(one, "value", "removed") for one in whole.updates] == [1, "removed", 2]
@@ -375,7 +372,7 @@ async def test_an_update_with_routes_is_refused_where_only_updates_make_sense() 
     """api.md: Suspend, Block."""
     builder = GraphBuilder("g", version="1")
     ask = builder.declare_resume("ask", question=str, answer=str)
-    builder.implement(ask)(_nothing)
+    builder.implement(ask)(nothing)
 
     @builder.node("start")
     async def start() -> Suspend[str, str]:
@@ -405,7 +402,7 @@ async def test_a_plain_function_runs_beside_the_loop(runtime: GraphRuntime) -> N
         await until(lambda: seen)
         go.set()
 
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, plain)
     builder.edge(start, frees)
     graph = builder.compile(start, output=lambda state: state[LOG])
@@ -462,7 +459,7 @@ async def test_no_more_tasks_run_at_once_than_the_budget_allows(runtime: GraphRu
         await asyncio.sleep(0.001)
         running -= 1
 
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("j", done)
 
     @builder.node("start")
@@ -482,3 +479,15 @@ async def test_stepping_a_paused_execution_does_not_advance() -> None:
     again = await made.graph.step(held.execution)  # type: ignore[union-attr]
     assert ids(again) == ["0.0"]
     assert not made.ran
+
+
+async def test_nothing_follows_a_task_without_routes_and_edges(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R1.23: the run is over after it."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("only", writes=LOG)
+    async def only() -> Command:
+        return Command().update(LOG, "only")
+
+    assert output(await runtime.run("t", builder.compile(only, output=lambda state: state[LOG]), None)) == ["only"]
+    assert (await names(store)).count("TaskCompleted") == 1
