@@ -209,10 +209,10 @@ async def names(store: Checkpointer, thread_id: str = "t") -> list[str]:
 
 
 async def trace(store: Checkpointer, thread_id: str = "t") -> object:
-    """Everything durable of a thread but its claim, to see that a refusal changed nothing."""
+    """Everything a store says of a thread, to see that a refusal changed nothing (R4.19)."""
     head = await store.head(thread_id)
-    latest = await store.latest(thread_id)
-    return head.checkpoint_id, head.status, head.claim, latest, await store.events_after(thread_id, 0)
+    history = await store.history(thread_id, limit=1000)
+    return head, head.token, await store.latest(thread_id), history, await store.events_after(thread_id, 0), await store.threads()
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from llm4s_notebook.errors import (
     ConfigError,
     EncodeError,
     IncompleteRun,
+    InvalidResume,
+    Llm4sError,
     NodeFailed,
     NothingToRecover,
     NotSuspended,
@@ -20,34 +23,205 @@ from llm4s_notebook.errors import (
     RunCrashed,
     ThreadBusy,
 )
-from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, RunConfig, Suspend, Suspended
+from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, Resumed, RunConfig, RunHandle, Suspend, Suspended
 
-from .graphs import LOG, Another, asking, chain, fan, output, trace, until
+from .graphs import LOG, Another, Fan, asking, chain, fan, output, trace, until
 
 
-async def test_what_may_be_called_when(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """RUN-03, 4.4: new, failed and finished threads; each refusal leaves the thread as it was."""
-    made = fan()
-    with pytest.raises(NothingToRecover):
-        await runtime.recover("t", made.graph)
-    assert (await store.head("t")).checkpoint_id is None
+@dataclass
+class Stand:
+    """A thread in one state of the table, with its graph and what lets a live run go on."""
+
+    made: Fan
+    handle: RunHandle | None = None
+
+
+async def brought_to(state: str, runtime: GraphRuntime) -> Stand:
+    """Thread "t" in the state named."""
+    made = fan(delays=["slow"])
+    if state == "left behind":
+        made.failing.add("a")
+        with pytest.raises(NodeFailed):
+            await runtime.run("t", made.graph, ["a", "b"])
+    elif state == "waiting":
+        await runtime.run("t", made.graph, ["ask a", "b"])
+    elif state == "held":
+        await runtime.run("t", made.graph, ["a"], RunConfig(interrupt_before="worker"))
+    elif state == "completed":
+        await runtime.run("t", made.graph, ["a"])
+    elif state == "blocked":
+        await runtime.run("t", made.graph, ["ask a"])
+        await runtime.abandon("t", made.graph)
+    elif state == "live":
+        handle = await runtime.start("t", made.graph, ["slow"])
+        await until(lambda: made.ran["slow"])
+        return Stand(made, handle)
+    return Stand(made)
+
+
+TABLE: dict[str, tuple[type[Llm4sError] | list[str], type[Llm4sError] | list[str], type[Llm4sError] | list[str]]] = {
+    # state: start, resume, recover
+    "new": (["planned", "C", "summ"], NotSuspended, NothingToRecover),
+    "left behind": (IncompleteRun, NotSuspended, ["planned", "A", "B", "summ"]),
+    "waiting": (PendingInterrupts, ["planned", "B", "ask a:True", "summ"], PendingInterrupts),
+    "held": (PendingInterrupts, ["planned", "A", "summ"], PendingInterrupts),
+    "completed": (["planned", "A", "summ", "planned", "C", "summ"], NotSuspended, NothingToRecover),
+    "blocked": (["planned", "planned", "C", "summ"], NotSuspended, NothingToRecover),
+    "live": (ThreadBusy, ThreadBusy, ThreadBusy),
+}
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("call", ["start", "resume", "recover"])
+@pytest.mark.parametrize("state", TABLE)
+async def test_what_may_be_called_when(
+    runtime: GraphRuntime, another: Another, store: Checkpointer, state: str, call: str, elsewhere: bool
+) -> None:
+    """RUN-03, 4.4, R4.18, R4.19: each cell of the table, for the runtime that brought the thread there and for one that did not; a
+    refusal leaves all of the thread as it was."""
+    stand = await brought_to(state, runtime)
+    one, graph = another() if elsewhere else runtime, stand.made.graph
+    wanted = TABLE[state][("start", "resume", "recover").index(call)]
+    answers = {"1.0": None if state == "held" else True}
+    calls = {
+        "start": lambda: one.start("t", graph, ["c"]),
+        "resume": lambda: one.resume("t", graph, answers),
+        "recover": lambda: one.recover("t", graph),
+    }
+    if isinstance(wanted, list):
+        assert output(await (await calls[call]())) == wanted
+    else:
+        before, ran = await trace(store), dict(stand.made.ran)
+        with pytest.raises(wanted) as caught:
+            await calls[call]()
+        assert type(caught.value) is wanted
+        assert caught.value.thread_id == "t"
+        assert await trace(store) == before
+        assert stand.made.ran == ran
+        if isinstance(caught.value, IncompleteRun):
+            assert caught.value.checkpoint_id == (await store.head("t")).checkpoint_id
+        if isinstance(caught.value, PendingInterrupts):
+            assert caught.value.interrupt_ids == ("1.0",)
+    if stand.handle is not None:
+        stand.made.delays["slow"].set()
+        assert output(await stand.handle) == ["planned", "SLOW", "summ"]
+
+
+def rejecting() -> CompiledGraph[int, Any]:
+    """Another graph altogether, whose own thread this is not."""
+    builder = GraphBuilder("other", version="1")
+
+    @builder.node("start")
+    async def start(n: int) -> None: ...
+
+    return builder.compile(start, output=lambda _: None)
+
+
+NOWHERE = RunConfig(interrupt_before="nowhere")
+
+
+async def test_of_all_that_is_wrong_with_a_resume_the_first_in_order_is_raised(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R4.20: a live run here, unknown breakpoints, the status, the restore, the answers, the store's claim."""
+    made, other, bad = fan(delays=["slow"]), rejecting(), {"9.9": 1}
+    handle = await runtime.start("t", made.graph, ["slow", "ask a"])
+    await until(lambda: made.ran["slow"])
+    with pytest.raises(ThreadBusy):
+        await runtime.resume("t", other, bad, NOWHERE)
+    made.delays["slow"].set()
+    await handle
+    await runtime.run("done", made.graph, [])
+    for thread in ("t", "done", "new"):
+        with pytest.raises(ConfigError) as caught:
+            await runtime.resume(thread, other, bad, NOWHERE)
+        assert caught.value.field == "breakpoints"
+    for thread in ("done", "new"):
+        with pytest.raises(NotSuspended):
+            await runtime.resume(thread, other, bad)
+    claim = await store.claim("t", "somebody", 30)
+    with pytest.raises(RestoreRejected):
+        await runtime.resume("t", other, bad)
+    with pytest.raises(InvalidResume):
+        await runtime.resume("t", made.graph, bad)
+    with pytest.raises(ThreadBusy) as busy:
+        await runtime.resume("t", made.graph, {"1.1": True})
+    assert busy.value.holder == "somebody"
+    await store.release("t", claim.token)
+    assert output(await (await runtime.resume("t", made.graph, {"1.1": True}))) == ["planned", "SLOW", "ask a:True", "summ"]
+
+
+async def test_of_all_that_is_wrong_with_a_start_the_first_in_order_is_raised(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R4.20: a live run here, unknown breakpoints, the input, the status, the restore, the store's claim."""
+    made, other = fan(delays=["slow"]), rejecting()
+    handle = await runtime.start("t", made.graph, ["slow", "ask a"])
+    await until(lambda: made.ran["slow"])
+    with pytest.raises(ThreadBusy):
+        await runtime.start("t", other, "no number", NOWHERE)
+    made.delays["slow"].set()
+    await handle
+    with pytest.raises(ConfigError):
+        await runtime.start("t", other, "no number", NOWHERE)
+    with pytest.raises(EncodeError):
+        await runtime.start("t", other, "no number")
+    with pytest.raises(PendingInterrupts):
+        await runtime.start("t", other, 1)
+    await runtime.run("done", made.graph, [])
+    await store.claim("done", "somebody", 30)
+    with pytest.raises(RestoreRejected):
+        await runtime.start("done", other, 1)
+    with pytest.raises(ThreadBusy) as busy:
+        await runtime.start("done", made.graph, [])
+    assert busy.value.holder == "somebody"
+
+
+async def test_of_all_that_is_wrong_with_a_recover_the_first_in_order_is_raised(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R4.20: a live run here, unknown breakpoints, the status, a live run elsewhere, the restore."""
+    made, other = fan(delays=["slow"]), rejecting()
+    handle = await runtime.start("t", made.graph, ["slow"])
+    await until(lambda: made.ran["slow"])
+    with pytest.raises(ThreadBusy):
+        await runtime.recover("t", other, NOWHERE)
+    made.delays["slow"].set()
+    await handle
+    await runtime.run("waits", made.graph, ["ask a"])
+    for thread in ("t", "waits", "new"):
+        with pytest.raises(ConfigError):
+            await runtime.recover(thread, other, NOWHERE)
+    for thread, error in (("t", NothingToRecover), ("new", NothingToRecover), ("waits", PendingInterrupts)):
+        with pytest.raises(error):
+            await runtime.recover(thread, other)
     made.failing.add("a")
     with pytest.raises(NodeFailed):
-        await runtime.run("t", made.graph, ["a"])
-    before = await trace(store)
-    with pytest.raises(IncompleteRun) as caught:
-        await runtime.start("t", made.graph, ["a"])
-    assert caught.value.checkpoint_id == (await store.head("t")).checkpoint_id
-    assert await trace(store) == before
-    await (await runtime.recover("t", made.graph))
-    before = await trace(store)
-    with pytest.raises(NothingToRecover):
-        await runtime.recover("t", made.graph)
-    assert await trace(store) == before
+        await runtime.run("left", made.graph, ["a"])
+    claim = await store.claim("left", "somebody", 30)
+    with pytest.raises(ThreadBusy):
+        await runtime.recover("left", other)
+    await store.release("left", claim.token)
+    with pytest.raises(RestoreRejected):
+        await runtime.recover("left", other)
+    assert (await store.head("left")).claim is None
+
+
+async def test_a_turn_after_a_block_finds_nothing_of_it_but_the_state(runtime: GraphRuntime, another: Another, store: Checkpointer) -> None:
+    """R4.21, R3.22: an empty join table and nothing parked, although the turn that was closed had both; the superstep goes on."""
+    made = fan()
+    await runtime.run("t", made.graph, ["a", "ask b"])
+    await runtime.abandon("t", made.graph)
+    closed = (await runtime.history("t"))[0]
+    for one in (runtime, another()):
+        held = await one.run("t", made.graph, ["ask c"])
+        assert isinstance(held, Suspended)
+        entry = int(held.interrupts[0].id.partition(".")[0]) - 1
+        assert entry >= closed.superstep
+        assert [(activation.fan_out_task, activation.arrived) for activation in held.execution.activations.values()] == [
+            (f"{entry}.0", frozenset())
+        ]
+        assert len(held.interrupts) == 1
+        await one.abandon("t", made.graph)
+    assert output(await runtime.run("t", made.graph, [])) == ["planned", "A", "planned", "planned", "planned", "summ"]
 
 
 async def test_a_waiting_thread_refuses_start_and_recover(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R4.17, F23 (graph part): with the ids in parked order."""
+    """R4.17, R1.12, F23 (graph part): with the ids in parked order."""
     made = fan()
     await runtime.run("t", made.graph, [f"ask {n}" for n in range(11)])
     before = await trace(store)
@@ -56,17 +230,6 @@ async def test_a_waiting_thread_refuses_start_and_recover(runtime: GraphRuntime,
             await call
         assert caught.value.interrupt_ids == tuple(f"1.{n}" for n in range(11))
     assert await trace(store) == before
-
-
-async def test_resume_is_refused_on_every_thread_that_does_not_wait(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R4.18."""
-    made = chain()
-    with pytest.raises(NotSuspended):
-        await runtime.resume("t", made.graph, {"0.0": None})
-    assert (await store.head("t")).checkpoint_id is None
-    await runtime.run("t", made.graph, 1)
-    with pytest.raises(NotSuspended):
-        await runtime.resume("t", made.graph, {"0.0": None})
 
 
 async def test_a_live_run_makes_its_thread_busy(runtime: GraphRuntime, another: Another, store: Checkpointer) -> None:

@@ -10,9 +10,9 @@ import pytest
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import InvalidRoute, UndeclaredWrite
 from llm4s_notebook.graph import (
+    Block,
     Command,
     CompiledGraph,
-    Execution,
     GraphBuilder,
     GraphRuntime,
     Resumed,
@@ -28,8 +28,8 @@ from .graphs import LOG, fan, ids, log, nothing, output
 N = StateKey.replace("n", int, initial=0)
 
 
-async def test_siblings_commit_with_a_suspension_and_nothing_follows_before_the_answer(runtime: GraphRuntime) -> None:
-    """R4.2, R4.3, R4.5: the pause holds though a sibling scheduled more work, which runs with the continuation."""
+async def test_siblings_commit_with_a_suspension_and_nothing_follows_before_the_answer(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R4.2, R4.3, R4.5, R4.11: the pause holds though a sibling scheduled more work, which runs with the continuation and before it."""
     builder = GraphBuilder("g", version="1")
     later = builder.declare("later")
     ask = builder.declare_resume("ask", question=str, answer=str)
@@ -61,6 +61,8 @@ async def test_siblings_commit_with_a_suspension_and_nothing_follows_before_the_
     assert (one.id, one.resume_node, one.question, one.breakpoint) == ("1.0", "ask", "who?", None)
     assert [task.id for task in held.execution.frontier] == ["2.0"]
     assert output(await (await runtime.resume("t", graph, {"1.0": "me"}))) == ["asked", "sibling", "later", "who? me"]
+    tasks = [(one.task_id, one.node_id) for one in await store.events_after("t", 0) if isinstance(one.event, events.TaskCompleted)]
+    assert tasks == [("0.0", "start"), ("1.1", "sibling"), ("2.0", "later"), ("2.1", "ask")]
 
 
 async def test_a_suspension_is_checked_like_every_result() -> None:
@@ -125,26 +127,80 @@ async def test_a_question_raised_while_another_waits_is_listed_after_it(runtime:
     assert output(await (await runtime.resume("t", graph, {"1.0": "p"}))) == ["R=r", "Q=q", "P=p"]
 
 
-@pytest.mark.parametrize(
-    ("config", "items"),
-    [
-        (RunConfig(), ["ask"]),
-        (RunConfig(interrupt_before="worker"), ["a"]),
-        (RunConfig(interrupt_after="worker"), ["a"]),
-    ],
-    ids=["suspended", "before", "after"],
-)
-async def test_what_is_parked_sets_nothing_in_motion(config: RunConfig, items: list[str]) -> None:
-    """R3.9, R4.1, R5.1: no edge, no route, no arrival, whichever way it came to wait; one interrupt a task, whose id it has."""
-    made = fan()
-    at: Any = await made.graph.step(made.graph.start(items))
-    at = await made.graph.step(at, config)
+class Refusing(Exception):
+    pass
+
+
+@pytest.mark.parametrize("how", ["completes", "suspends", "is held before", "is held after", "blocks"])
+async def test_what_is_parked_sets_nothing_in_motion(runtime: GraphRuntime, store: Checkpointer, how: str) -> None:
+    """R3.9, R4.1, R5.1: no edge, no route, no fan-out, no arrival at either join, whichever way it came to wait or to block; one
+    interrupt, whose id is the task's. A task that just completes sets all of them in motion."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=str)
+    builder.implement(ask)(nothing)
+    edge, route, both, all_, fanned = (builder.node(name)(nothing) for name in ("edge", "route", "both", "all", "fanned"))
+    outer, inner = builder.dynamic_join("outer", all_), builder.dynamic_join("inner", fanned)
+
+    @builder.node("child")
+    async def child(n: int) -> None: ...
+
+    @builder.node("one", writes=LOG)
+    async def one(n: int) -> Command | Suspend[str, str] | Block:
+        update = Command().update(LOG, "one")
+        if how == "suspends":
+            return Suspend("?", ask, update)
+        return Block(Refusing(), update) if how == "blocks" else update.goto(route).fan_out(inner, child, [1])
+
+    @builder.node("other")
+    async def other() -> None: ...
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().fan_out(outer, one, [1]).goto(other)
+
+    builder.edge(one, edge)
+    builder.static_join("join", [one, other], both)
+    graph = builder.compile(start, output=lambda _: None)
+    sides = {"is held before": {"interrupt_before": "one"}, "is held after": {"interrupt_after": "one"}}
+    config = RunConfig(**sides.get(how, {}))  # type: ignore[arg-type]
+    if how == "blocks":
+        with pytest.raises(Refusing):
+            await runtime.run("t", graph, None, config)
+        latest = await store.latest("t")
+        assert latest is not None
+        execution = graph.restore(latest.checkpoint)
+        assert (execution.frontier, execution.parked, execution.arrivals, execution.activations) == ((), {}, {}, {})
+        return
+    at: Any = await graph.step(graph.start(None))
+    at = await graph.step(at, config)
     execution = at.execution if isinstance(at, Suspended) else at
-    assert isinstance(execution, Execution)
-    snapshot = made.graph.snapshot(execution)
-    assert snapshot["tasks"] == []
-    assert [one["id"] for one in snapshot["parked"]] == ["1.0"]
-    assert [(one["expected"], one["arrived"]) for one in snapshot["activations"]] == [(["1.0"], [])]
+    if how == "completes":
+        assert [task.node for task in execution.frontier] == ["edge", "route", "child", "both", "all"]
+        return
+    assert isinstance(at, Suspended)
+    assert execution.frontier == ()
+    assert list(execution.parked) == ["1.0"]
+    assert execution.arrivals == {"join": frozenset({"other"})}
+    assert [(one.join_id, one.expected, one.arrived) for one in execution.activations.values()] == [("outer", ("1.0",), frozenset())]
+    assert execution.state[LOG] == ([] if how == "is held before" else ["one"])
+
+
+async def test_everything_that_waits_has_an_id_of_its_own(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R4.1, R1.3: questions and holds of both sides, of one superstep and of several; none is another's, one task waits once."""
+    made = fan()
+    seen: list[str] = []
+    config = RunConfig(interrupt_before="worker", interrupt_after=["worker", "approve"])
+    held: Any = await runtime.run("t", made.graph, ["ask a", "b", "ask c"], config)
+    while isinstance(held, Suspended):
+        waiting = ids(held)
+        assert len(set(waiting)) == len(waiting)
+        seen += [id for id in waiting if id not in seen]
+        first = held.interrupts[0]
+        held = await (await runtime.resume("t", made.graph, {first.id: None if first.breakpoint else True}, config))
+        assert first.id not in (ids(held) if isinstance(held, Suspended) else [])
+    assert len(seen) == 3 + 1 + 2 + 2  # each held before, b after, two questions, each answer held after
+    told = [event.interrupts for event in await log(store) if isinstance(event, events.RunSuspended)]
+    assert {id for ids_ in told for id in ids_} == set(seen)
 
 
 async def test_another_runtime_resumes_what_was_suspended(runtime: GraphRuntime, another: Any, store: Checkpointer) -> None:
