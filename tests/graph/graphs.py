@@ -208,6 +208,12 @@ async def names(store: Checkpointer, thread_id: str = "t") -> list[str]:
     return [type(event).__name__ for event in await log(store, thread_id)]
 
 
+async def completed(store: Checkpointer, thread_id: str = "t") -> list[str]:
+    """Which tasks the log says were completed, as "task node", in its order."""
+    records = await store.events_after(thread_id, 0)
+    return [f"{record.task_id} {record.node_id}" for record in records if isinstance(record.event, events.TaskCompleted)]
+
+
 async def trace(store: Checkpointer, thread_id: str = "t") -> object:
     """Everything a store says of a thread, to see that a refusal changed nothing (R4.19)."""
     head = await store.head(thread_id)

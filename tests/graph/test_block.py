@@ -288,24 +288,23 @@ async def test_a_failing_sibling_outranks_a_block_and_recover_runs_the_block_aga
     assert ran == ["stops", "stops"]
 
 
-async def test_a_store_that_fails_at_the_closing_commit_of_a_block_tells_both() -> None:
+async def test_a_store_that_fails_at_the_closing_commit_of_a_block_tells_both(failing: FailingStore) -> None:
     """R6.29, R8.13."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     builder = GraphBuilder("g", version="1")
 
     kills = [True]
 
     @builder.node("start")
     async def start() -> Block:
-        store.dead = bool(kills and kills.pop())
+        failing.dead = bool(kills and kills.pop())
         return Block(Refusing())
 
     graph = builder.compile(start, output=lambda _: None)
     with pytest.raises(CheckpointWriteFailed) as caught:
         await runtime.run("t", graph, None)
     assert isinstance(caught.value.run_error, Refusing)
-    store.dead = False
+    failing.dead = False
     with pytest.raises(Refusing):
         await (await runtime.recover("t", graph))
 

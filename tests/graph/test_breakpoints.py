@@ -11,7 +11,7 @@ from llm4s_notebook.errors import ConfigError, InvalidResume, PendingInterrupts
 from llm4s_notebook.graph import Breakpoint, Command, GraphBuilder, GraphRuntime, Resumed, RunConfig, Suspend, Suspended
 
 from .graphs import LOG, Another, chain, fan, ids, log, nothing, output, trace
-from .holds import AFTER, before, proceed
+from .holds import AFTER, BEFORE, after, before, proceed
 
 
 async def test_an_unknown_breakpoint_is_refused_before_the_thread_is_read(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -38,6 +38,14 @@ async def test_an_unknown_breakpoint_is_refused_before_the_thread_is_read(runtim
         await made.graph.step(made.graph.start(1), config)
     assert await trace(store, "held") == unchanged
     assert (await store.head("new")).checkpoint_id is None
+    await store.aclose()  # from now on reading a thread fails
+    for call in (
+        runtime.start("held", made.graph, 1, config),
+        runtime.resume("held", made.graph, {"1.0": None}, config),
+        runtime.recover("held", made.graph, config),
+    ):
+        with pytest.raises(ConfigError):
+            await call
 
 
 async def test_a_breakpoint_at_no_node_is_refused_at_admission_not_at_compile(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -127,6 +135,32 @@ async def test_a_resume_may_bring_other_breakpoints(runtime: GraphRuntime) -> No
     assert [(one.id, one.resume_node, one.breakpoint) for one in held.interrupts] == [("3.0", "end", AFTER)]
     assert held.state[LOG] == ["start", "middle", "end"]
     assert output(await proceed(runtime, made.graph, "3.0")) == ["start", "middle", "end"]
+
+
+async def test_tasks_that_wait_in_the_frontier_are_judged_by_the_run_that_executes_them(runtime: GraphRuntime) -> None:
+    """R5.28: they were scheduled under another configuration, which named neither; the next run holds one before and one after."""
+    builder = GraphBuilder("g", version="1")
+
+    def says(name: str, *targets: Any) -> Any:
+        @builder.node(name, writes=LOG)
+        async def node() -> Command:
+            command = Command().update(LOG, name)
+            for target in targets:
+                command = command.goto(target)
+            return command
+
+        return node
+
+    p2, p3 = says("p2"), says("p3")
+    q = says("q")
+    start = says("start", says("p", p2, p3), q)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    held = await runtime.run("t", graph, None, after("q"))
+    assert isinstance(held, Suspended)
+    assert [task.node for task in held.execution.frontier] == ["p2", "p3"]
+    held = await proceed(runtime, graph, "1.1", config=RunConfig(interrupt_before="p2", interrupt_after="p3"))
+    assert [(one.resume_node, one.breakpoint) for one in held.interrupts] == [("p2", BEFORE), ("p3", AFTER)]  # type: ignore[union-attr]
+    assert output(await proceed(runtime, graph, *ids(held))) == ["start", "p", "q", "p3", "p2"]
 
 
 async def test_what_is_held_stays_held_whatever_the_resuming_run_says(runtime: GraphRuntime) -> None:

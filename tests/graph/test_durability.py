@@ -32,65 +32,61 @@ async def test_which_checkpoints_a_sync_run_writes(runtime: GraphRuntime) -> Non
     assert [c.status.value for c in reversed(await runtime.history("u"))][3:] == ["Running", "Running", "Suspended"]
 
 
-async def test_a_store_that_dies_during_a_task_leaves_the_last_durable_superstep() -> None:
+async def test_a_store_that_dies_during_a_task_leaves_the_last_durable_superstep(failing: FailingStore) -> None:
     """RUN-08, R6.29: no failure of the run's own."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
 
     async def kill() -> None:
-        store.dead = True
+        failing.dead = True
 
     made = chain(before_middle=kill)
     with pytest.raises(CheckpointWriteFailed) as caught:
         await runtime.run("t", made.graph, 1)
-    assert caught.value.cause is store.error
+    assert caught.value.cause is failing.error
     assert caught.value.run_error is None
     assert caught.value.thread_id == "t"
-    latest = await store.latest("t")
+    latest = await failing.latest("t")
     assert latest is not None
     assert (latest.checkpoint.status, latest.checkpoint.superstep) == (CheckpointStatus.RUNNING, 1)
     assert made.ran["end"] == 0
 
 
 @pytest.mark.parametrize("durability", [Durability.ON_EXIT, Durability.ASYNC])
-async def test_a_store_that_dies_in_a_failing_run_tells_both(durability: Durability) -> None:
+async def test_a_store_that_dies_in_a_failing_run_tells_both(failing: FailingStore, durability: Durability) -> None:
     """DUR-01, R6.29."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
 
     async def fail() -> None:
-        store.dead = True
+        failing.dead = True
         raise ValueError("the run's own")
 
     made = chain(before_middle=fail)
     with pytest.raises(CheckpointWriteFailed) as caught:
         await runtime.run("t", made.graph, 1, RunConfig(durability=durability))
     assert isinstance(caught.value.run_error, NodeFailed)
-    assert caught.value.cause is store.error
+    assert caught.value.cause is failing.error
 
 
-async def test_a_store_that_dies_before_a_sibling_fails_tells_both() -> None:
+async def test_a_store_that_dies_before_a_sibling_fails_tells_both(failing: FailingStore) -> None:
     """R6.29: in SYNC the first sibling's result cannot be written, then the second fails."""
-    store = FailingStore()
     made = fan(delays=["b"])
     made.failing.add("b")
-    handle = await GraphRuntime(store).start("t", made.graph, ["a", "b"])
+    handle = await GraphRuntime(failing).start("t", made.graph, ["a", "b"])
     await until(lambda: made.ran["b"])
-    store.dead = True
+    failing.dead = True
     await asyncio.sleep(0.01)
     made.delays["b"].set()
     with pytest.raises(CheckpointWriteFailed) as caught:
         await handle
     assert isinstance(caught.value.run_error, NodeFailed)
-    assert caught.value.cause is store.error
+    assert caught.value.cause is failing.error
 
 
-async def test_async_tasks_run_ahead_of_commits_and_events_do_not() -> None:
+async def test_async_tasks_run_ahead_of_commits_and_events_do_not(failing: FailingStore) -> None:
     """DUR-02, R6.28: the run's end waits for everything queued."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     made = chain()
-    store.slow = asyncio.Event()
+    failing.slow = asyncio.Event()
     heard: list[events.RunEvent] = []
     handle = await runtime.start("t", made.graph, 1, RunConfig(durability=Durability.ASYNC))
 
@@ -103,45 +99,43 @@ async def test_async_tasks_run_ahead_of_commits_and_events_do_not() -> None:
     await asyncio.sleep(0.01)
     assert not handle.done
     assert heard == [events.RunStarted()]
-    assert len(store.commits) == 1
-    store.slow.set()
+    assert len(failing.commits) == 1
+    failing.slow.set()
     assert output(await handle) == ["start", "middle", "end"]
     await listener
-    assert heard == await log(store)
-    assert len(store.commits[0].checkpoints) == 1
-    checkpoints = [draft.header for commit in store.commits for draft in commit.checkpoints]
+    assert heard == await log(failing)
+    assert len(failing.commits[0].checkpoints) == 1
+    checkpoints = [draft.header for commit in failing.commits for draft in commit.checkpoints]
     assert [header.superstep for header in checkpoints] == [0, 1, 2, 3, 3]
 
 
-async def test_async_writes_nothing_after_a_commit_that_failed() -> None:
+async def test_async_writes_nothing_after_a_commit_that_failed(failing: FailingStore) -> None:
     """6.5: and the run ends with the store's failure."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
-    store.slow = asyncio.Event()
+    runtime = GraphRuntime(failing)
+    failing.slow = asyncio.Event()
 
     async def kill() -> None:
-        store.dead = True
-        assert store.slow is not None
-        store.slow.set()
+        failing.dead = True
+        assert failing.slow is not None
+        failing.slow.set()
         await asyncio.sleep(0.01)
-        store.dead = False
+        failing.dead = False
 
     made = chain(before_middle=kill)
     with pytest.raises(CheckpointWriteFailed):
         await runtime.run("t", made.graph, 1, RunConfig(durability=Durability.ASYNC))
-    assert len(store.commits) == 1
-    assert (await store.head("t")).claim is None
+    assert len(failing.commits) == 1
+    assert (await failing.head("t")).claim is None
 
 
-async def test_on_exit_writes_the_claim_and_then_all_at_once() -> None:
+async def test_on_exit_writes_the_claim_and_then_all_at_once(failing: FailingStore) -> None:
     """DUR-04: mid-run only the claim and RunStarted; then Completed with the claim as its parent."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     gate = asyncio.Event()
     made = chain(before_middle=gate.wait)
     handle = await runtime.start("t", made.graph, 1, RunConfig(durability=Durability.ON_EXIT))
     await until(lambda: made.ran["middle"])
-    assert await names(store) == ["RunStarted"]
+    assert await names(failing) == ["RunStarted"]
     (claim,) = await runtime.history("t")
     assert claim.status is CheckpointStatus.RUNNING
     gate.set()
@@ -149,9 +143,9 @@ async def test_on_exit_writes_the_claim_and_then_all_at_once() -> None:
     last, first = await runtime.history("t")
     assert (last.status, last.parent_id, first.id) == (CheckpointStatus.COMPLETED, claim.id, claim.id)
     assert made.graph.restore(last).state[LOG] == ["start", "middle", "end"]
-    assert len(store.commits) == 2
-    assert (await names(store))[-1] == "RunCompleted"
-    assert len(await log(store)) == 8
+    assert len(failing.commits) == 2
+    assert (await names(failing))[-1] == "RunCompleted"
+    assert len(await log(failing)) == 8
 
 
 async def test_on_exit_keeps_a_completed_sibling_of_a_failure(runtime: GraphRuntime) -> None:

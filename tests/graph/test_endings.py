@@ -65,20 +65,19 @@ async def test_a_cancel_outranks_a_failure_of_the_same_superstep(runtime: GraphR
     assert "RunFailed" not in await names(store)
 
 
-async def test_a_cancel_during_a_commit_does_not_break_it() -> None:
+async def test_a_cancel_during_a_commit_does_not_break_it(failing: FailingStore) -> None:
     """R8.6: the run is cancelled, not failed by its store; what was committed stays."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     made = chain()
-    store.slow = asyncio.Event()
+    failing.slow = asyncio.Event()
     handle = await runtime.start("t", made.graph, 1)
     await until(lambda: made.ran["start"])
     await asyncio.sleep(0.01)
     handle.cancel()
-    store.slow.set()
+    failing.slow.set()
     with pytest.raises(RunCancelled) as caught:
         await handle
-    latest = await store.latest("t")
+    latest = await failing.latest("t")
     assert latest is not None
     assert (latest.checkpoint.id, latest.checkpoint.superstep) == (caught.value.checkpoint_id, 1)
     assert made.ran == {"start": 1}
@@ -86,20 +85,19 @@ async def test_a_cancel_during_a_commit_does_not_break_it() -> None:
     assert made.ran["start"] == 1
 
 
-async def test_a_store_that_fails_at_the_closing_commit_of_a_cancel_tells_both() -> None:
+async def test_a_store_that_fails_at_the_closing_commit_of_a_cancel_tells_both(failing: FailingStore) -> None:
     """R8.6."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     made = fan(delays=["a"])
     handle = await runtime.start("t", made.graph, ["a"])
     await until(lambda: made.ran["a"])
-    store.dead = True
+    failing.dead = True
     handle.cancel()
     with pytest.raises(CheckpointWriteFailed) as caught:
         await handle
     assert isinstance(caught.value.run_error, RunCancelled)
-    assert caught.value.cause is store.error
-    store.dead = False
+    assert caught.value.cause is failing.error
+    failing.dead = False
     made.delays["a"].set()
     assert output(await (await runtime.recover("t", made.graph))) == ["planned", "A", "summ"]
 

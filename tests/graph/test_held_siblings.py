@@ -8,14 +8,14 @@ from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import NodeFailed, NotSuspended
 from llm4s_notebook.graph import Block, GraphBuilder, GraphRuntime, Suspended
 
-from .graphs import ITEMS, fan, ids, nothing, output
+from .graphs import ITEMS, fan, ids, names, nothing, output
 from .holds import after, before, proceed
 
 
-async def test_a_failing_sibling_outranks_a_hold(runtime: GraphRuntime) -> None:
-    """BRK-36, R5.31: failed first, then suspended at x by recover; x never ran before its answer."""
-    made = fan()
-    made.failing.add("b")
+@pytest.mark.parametrize("again", [True, False], ids=["held again", "not held"])
+async def test_a_failing_sibling_outranks_a_hold(runtime: GraphRuntime, store: Checkpointer, again: bool) -> None:
+    """BRK-36, R5.31, R5.38: failed first, nothing parked and nothing recorded of x; then recover decides by its own configuration, and
+    where it holds x, x never ran before its answer."""
     builder = GraphBuilder("g", version="1")
     ran: list[str] = []
     fails = [True]
@@ -37,6 +37,13 @@ async def test_a_failing_sibling_outranks_a_hold(runtime: GraphRuntime) -> None:
     graph = builder.compile(start, output=lambda _: ran)
     with pytest.raises(NodeFailed):
         await runtime.run("t", graph, None, before("x"))
+    latest = await store.latest("t")
+    assert latest is not None
+    assert (latest.checkpoint.status, latest.checkpoint.interrupts, latest.writes) == (CheckpointStatus.RUNNING, (), ())
+    assert "RunSuspended" not in await names(store)
+    if not again:
+        assert output(await (await runtime.recover("t", graph))) == ["b", "x", "b"]
+        return
     held = await (await runtime.recover("t", graph, before("x")))
     assert ids(held) == ["1.0"]
     assert ran == ["b", "b"]
@@ -53,6 +60,17 @@ async def test_a_failing_sibling_leaves_a_result_that_would_be_held_after(runtim
     assert ids(held) == ["1.0", "1.1"]
     assert made.ran["a"] == 1
     assert output(await proceed(runtime, made.graph, "1.0", "1.1")) == ["planned", "A", "B", "summ"]
+
+
+async def test_the_run_that_commits_a_result_decides_whether_it_is_held_after(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R5.29, R5.32: the run that recorded it would have held it; the one that recovers it does not, and runs it no second time."""
+    made = fan()
+    made.failing.add("b")
+    with pytest.raises(NodeFailed):
+        await runtime.run("t", made.graph, ["a", "b"], after("worker"))
+    assert (await store.head("t")).write_count == 1
+    assert output(await (await runtime.recover("t", made.graph))) == ["planned", "A", "B", "summ"]
+    assert made.ran["a"] == 1
 
 
 async def test_a_recorded_result_is_never_held_before(runtime: GraphRuntime) -> None:

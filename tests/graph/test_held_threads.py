@@ -116,7 +116,7 @@ async def test_a_replay_that_crashed_is_replayed_once_more(runtime: GraphRuntime
 
 
 async def test_a_held_run_is_over_and_cannot_be_cancelled(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R8.8, R5.36: a breakpoint changes nothing of cancelling: the run that was held has ended, and its hold stays."""
+    """R8.8, R5.36, R5.44: a breakpoint changes nothing of cancelling: the run that was held has ended, and its hold stays."""
     made = chain()
     handle = await runtime.start("t", made.graph, 1, HOLD_MIDDLE)
     held = await handle

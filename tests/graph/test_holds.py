@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import SuperstepLimitExceeded
+from llm4s_notebook.errors import InvalidRoute, NodeFailed, SuperstepLimitExceeded
 from llm4s_notebook.graph import (
     Answer,
+    Block,
     Breakpoint,
     Command,
     GraphBuilder,
     GraphRuntime,
     PendingInterrupt,
+    Resumed,
     RunBudgets,
     RunConfig,
+    RunContext,
     StateKey,
+    Suspend,
     Suspended,
     ThreadState,
-    events,
 )
+from llm4s_notebook.graph._execution import BoundFanOut, BoundSend
 
-from .graphs import ITEMS, LOG, chain, drive, fan, ids, output
+from .graphs import ITEMS, LOG, chain, completed, drive, fan, ids, names, nothing, output
 from .holds import AFTER, BEFORE, after, before, proceed
 
 
@@ -98,7 +103,8 @@ async def test_workers_held_after_keep_the_join_closed(runtime: GraphRuntime) ->
 
 
 async def test_a_task_that_suspended_is_not_held_after(runtime: GraphRuntime) -> None:
-    """BRK-41, R5.14: one interrupt, the typed one; its continuation is held only where its node is named."""
+    """BRK-41, R5.14, R5.45, R4.1: one interrupt, the typed one; its continuation is held only where its node is named, and reported as
+    that node: what belongs to a step of an agent is for the agent to spell out."""
     made = fan()
     held = await runtime.run("t", made.graph, ["ask"], after("worker"))
     assert [(one.id, one.breakpoint) for one in held.interrupts] == [("1.0", None)]  # type: ignore[union-attr]
@@ -113,8 +119,8 @@ async def test_tasks_held_after_replay_together_in_one_superstep(runtime: GraphR
     await runtime.run("t", made.graph, ["a", "b"], after("worker"))
     done = await proceed(runtime, made.graph, "1.0", "1.1")
     assert done.superstep == 4  # type: ignore[union-attr]  # plan, workers, one replay, summarize
-    tasks = [record.task_id for record in await store.events_after("t", 0) if isinstance(record.event, events.TaskCompleted)]
-    assert tasks == ["0.0", "1.0", "1.1", "2.0", "2.1", "3.0"]
+    tasks = ["0.0 plan", "1.0 worker", "1.1 worker", "2.0 worker", "2.1 worker", "3.0 summarize"]
+    assert await completed(store) == tasks
 
 
 async def test_the_replay_superstep_counts_against_the_budget(runtime: GraphRuntime) -> None:
@@ -148,12 +154,129 @@ async def test_a_released_task_is_held_by_no_list(runtime: GraphRuntime) -> None
 
 
 async def test_stored_routes_are_checked_again_when_they_replay() -> None:
-    """R5.22: as if the node had just returned them."""
+    """R5.22: as if the node had just returned them; here they changed between the hold and its release."""
     made = fan()
     held = await drive(made.graph, made.graph.start(["a"]), after("plan"))
     assert isinstance(held, Suspended)
-    done = await drive(made.graph, made.graph.resume(held.execution, {"0.0": None}))
-    assert output(done) == ["planned", "A", "summ"]
+    (parked,) = held.execution.parked.values()
+    (route,) = parked.routes
+    for spoilt, named in (
+        (BoundFanOut("work", "gone", ()), "unknown node 'gone'"),
+        (BoundFanOut("gone", "worker", ()), "unknown join 'gone'"),
+        (BoundFanOut("work", "worker", (b"7",)), "does not decode"),
+        (BoundSend("gone", b"null"), "unknown node 'gone'"),
+    ):
+        for routes in ((spoilt,), (route, spoilt)):
+            execution = replace(held.execution, parked={parked.id: replace(parked, routes=routes)})
+            with pytest.raises(InvalidRoute, match=named) as caught:
+                await made.graph.step(made.graph.resume(execution, {"0.0": None}))
+            assert (caught.value.node_id, caught.value.task_id) == ("plan", "1.0")
+    twice = replace(held.execution, parked={parked.id: replace(parked, routes=(route, route))})
+    with pytest.raises(InvalidRoute, match="twice"):
+        await made.graph.step(made.graph.resume(twice, {"0.0": None}))
+    assert output(await drive(made.graph, made.graph.resume(held.execution, {"0.0": None}))) == ["planned", "A", "summ"]
+
+
+async def test_a_held_task_has_done_nothing_and_its_siblings_have(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R5.6, R5.7, R5.38: no call, no update, no write, no event; beside it a sibling ran and committed, then the run paused."""
+    builder = GraphBuilder("g", version="1")
+    ran: list[str] = []
+
+    def says(name: str) -> Any:
+        async def node(context: RunContext) -> Command:
+            ran.append(name)
+            context.emit("said", name)
+            return Command().update(LOG, name)
+
+        return builder.node(name, writes=LOG)(node)
+
+    start = builder.node("start")(nothing)
+    builder.edge(start, says("held"))
+    builder.edge(start, says("sibling"))
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    held = await runtime.run("t", graph, None, before("held"))
+    assert isinstance(held, Suspended)
+    assert (ids(held), ran, held.state[LOG]) == (["1.0"], ["sibling"], ["sibling"])
+    assert (await store.head("t")).write_count == 0
+    assert await names(store) == ["RunStarted", "TaskCompleted", "CheckpointCommitted", "TaskCompleted", "Custom", "RunSuspended"]
+    assert {record.task_id for record in await store.events_after("t", 0)} == {None, "0.0", "1.1"}
+
+
+async def test_a_held_task_keeps_its_slot_and_its_origin(runtime: GraphRuntime) -> None:
+    """R5.7, R4.12: on either side, also of a task that continues another; what it counts for at a join is what it counted for."""
+    made = fan()
+    held: Any = await runtime.run("t", made.graph, ["ask a"], before("worker"))
+    config = RunConfig(interrupt_before="approve", interrupt_after="approve")
+    for answer in (None, True, None, None):
+        (one,) = held.execution.parked.values()
+        assert one.slot == ("work", "0.0")
+        assert one.origin == ("1.0", "worker")
+        held = await (await runtime.resume("t", made.graph, {one.id: answer}, config))
+    assert output(held) == ["planned", "ask a:True", "summ"]
+
+
+@pytest.mark.parametrize("how", ["fails", "blocks"])
+async def test_a_task_that_did_not_complete_is_not_held_after(runtime: GraphRuntime, store: Checkpointer, how: str) -> None:
+    """R5.14: one that failed or blocked ends its run as if no breakpoint were there."""
+    builder = GraphBuilder("g", version="1")
+    error = ValueError(how)
+
+    @builder.node("bad", writes=LOG)
+    async def bad() -> Block:
+        if how == "fails":
+            raise error
+        return Block(error, Command().update(LOG, "bad"))
+
+    graph = builder.compile(bad, output=lambda state: state[LOG])
+    with pytest.raises(NodeFailed if how == "fails" else ValueError) as caught:
+        await runtime.run("t", graph, None, after("bad"))
+    assert (caught.value.cause if isinstance(caught.value, NodeFailed) else caught.value) is error
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.interrupts == ()
+    assert latest.checkpoint.status.value == ("Running" if how == "fails" else "Failed")
+    assert (await names(store))[-1] == "RunFailed"
+
+
+async def test_a_replay_fires_static_edges_and_arrivals_beside_other_answers(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R5.16, R5.18: its edges, its routes and its arrivals, in the superstep in which a typed answer goes on too; the node is not run."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=str)
+    ran: list[str] = []
+
+    def says(name: str) -> Any:
+        async def node() -> Command:
+            ran.append(name)
+            return Command().update(LOG, name)
+
+        return builder.node(name, writes=LOG)(node)
+
+    edge, both, other = says("edge"), says("both"), says("other")
+
+    @builder.node("held", writes=LOG)
+    async def held_node() -> Command:
+        ran.append("held")
+        return Command().update(LOG, "held").goto(other)
+
+    @builder.node("asks")
+    async def asks() -> Suspend[str, str]:
+        return Suspend("?", ask)
+
+    @builder.implement(ask, writes=LOG)
+    async def answered(given: Resumed[str, str]) -> Command:
+        return Command().update(LOG, given.answer)
+
+    start = builder.node("start")(nothing)
+    for target in (held_node, asks):
+        builder.edge(start, target)
+    builder.edge(held_node, edge)
+    builder.static_join("join", [held_node, asks], both)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert ids(await runtime.run("t", graph, None, after("held"))) == ["1.0", "1.1"]
+    done = await (await runtime.resume("t", graph, {"1.1": "answer", "1.0": None}))
+    assert output(done) == ["held", "answer", "edge", "other", "both"]
+    assert ran.count("held") == 1
+    assert (await completed(store))[2:] == ["2.0 held", "2.1 ask", "3.0 edge", "3.1 other", "3.2 both"]
 
 
 async def test_after_start_and_before_end_in_memory() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, PendingInterrupt, RunConfig, Suspended, events
+from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, PendingInterrupt, RunConfig, Suspended
 
-from .graphs import ITEMS, LOG, chain, fan, ids, nothing, output
+from .graphs import ITEMS, LOG, chain, completed, fan, ids, nothing, output
 from .holds import AFTER, BEFORE, after, before, proceed
 
 
@@ -19,12 +19,24 @@ async def test_trace_before_middle(runtime: GraphRuntime, store: Checkpointer) -
     assert held.interrupts == (PendingInterrupt("1.0", "middle", None, BEFORE),)
     assert held.state[LOG] == ["start"]
     assert output(await proceed(runtime, made.graph, "1.0", config=before("middle"))) == ["start", "middle", "end"]
-    tasks = [record.task_id for record in await store.events_after("t", 0) if isinstance(record.event, events.TaskCompleted)]
-    assert tasks == ["0.0", "2.0", "3.0"]
+    assert await completed(store) == ["0.0 start", "2.0 middle", "3.0 end"]
 
 
-async def test_trace_before_and_after_middle(runtime: GraphRuntime) -> None:
-    """5.8, R5.5: held before it runs and, once answered and run, again after."""
+async def test_trace_after_middle(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """5.8, R5.12, R5.13: what it did is there while it is held; the replay is 2.0, end 3.0."""
+    made = chain()
+    held = await runtime.run("t", made.graph, 1, after("middle"))
+    assert isinstance(held, Suspended)
+    assert held.interrupts == (PendingInterrupt("1.0", "middle", None, AFTER),)
+    assert held.state[LOG] == ["start", "middle"]
+    assert held.execution.frontier == ()
+    assert output(await proceed(runtime, made.graph, "1.0", config=after("middle"))) == ["start", "middle", "end"]
+    assert await completed(store) == ["0.0 start", "1.0 middle", "2.0 middle", "3.0 end"]
+    assert made.ran == {"start": 1, "middle": 1, "end": 1}
+
+
+async def test_trace_before_and_after_middle(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """5.8, R5.5: held before it runs and, once answered and run, again after; the replay is 3.0, end 4.0."""
     made = chain()
     config = RunConfig(interrupt_before="middle", interrupt_after="middle")
     held = await runtime.run("t", made.graph, 1, config)
@@ -33,10 +45,11 @@ async def test_trace_before_and_after_middle(runtime: GraphRuntime) -> None:
     assert [(one.id, one.breakpoint) for one in held.interrupts] == [("2.0", AFTER)]  # type: ignore[union-attr]
     assert held.state[LOG] == ["start", "middle"]
     assert output(await proceed(runtime, made.graph, "2.0", config=config)) == ["start", "middle", "end"]
+    assert await completed(store) == ["0.0 start", "2.0 middle", "3.0 middle", "4.0 end"]
     assert made.ran == {"start": 1, "middle": 1, "end": 1}
 
 
-async def test_trace_a_fan_out_is_let_through_one_at_a_time(runtime: GraphRuntime) -> None:
+async def test_trace_a_fan_out_is_let_through_one_at_a_time(runtime: GraphRuntime, store: Checkpointer) -> None:
     """BRK-04, BRK-05, BRK-06, R5.9, R5.35, 5.8: results in the order of answering."""
     made = fan()
     held = await runtime.run("t", made.graph, ["a", "b"], before("worker"))
@@ -53,6 +66,22 @@ async def test_trace_a_fan_out_is_let_through_one_at_a_time(runtime: GraphRuntim
     assert one.arrived == {"1.1"}
     assert output(await proceed(runtime, made.graph, "1.0")) == ["planned", "B", "A", "summ"]
     assert (made.ran["a"], made.ran["b"]) == (1, 1)
+    assert await completed(store) == ["0.0 plan", "2.0 worker", "3.0 worker", "4.0 summarize"]
+
+
+async def test_trace_workers_held_after(runtime: GraphRuntime) -> None:
+    """5.8, R5.15: both results are committed while held, the join is closed until the second is released; each worker runs once."""
+    made = fan()
+    held = await runtime.run("t", made.graph, ["a", "b"], after("worker"))
+    for state, waiting, arrived in ((["planned", "A", "B"], ["1.0", "1.1"], set()), (["planned", "A", "B"], ["1.1"], {"1.0"})):
+        assert isinstance(held, Suspended)
+        assert (held.state[ITEMS], ids(held)) == (state, waiting)
+        assert all(one.breakpoint is AFTER for one in held.interrupts)
+        (one,) = held.execution.activations.values()
+        assert one.arrived == arrived
+        held = await proceed(runtime, made.graph, waiting[0], config=after("worker"))
+    assert output(held) == ["planned", "A", "B", "summ"]
+    assert made.ran == {"plan": 1, "a": 1, "b": 1, "summarize": 1}
 
 
 async def test_trace_a_released_fan_out_opens_under_the_continuations_id(runtime: GraphRuntime) -> None:
@@ -71,7 +100,7 @@ async def test_trace_a_released_fan_out_opens_under_the_continuations_id(runtime
     assert output(await proceed(runtime, made.graph, "2.0", config=config)) == ["planned", "A", "summ"]
 
 
-async def test_trace_sibling_work_runs_beside_the_replay(runtime: GraphRuntime) -> None:
+async def test_trace_sibling_work_runs_beside_the_replay(runtime: GraphRuntime, store: Checkpointer) -> None:
     """BRK-33, 5.8: p2 waits in the frontier and runs in the replay superstep, q2 in the next."""
     builder = GraphBuilder("g", version="1")
 
@@ -95,6 +124,7 @@ async def test_trace_sibling_work_runs_beside_the_replay(runtime: GraphRuntime) 
     done = await proceed(runtime, graph, "1.1")
     assert output(done) == ["p", "q", "p2", "q2"]
     assert done.superstep == 4  # type: ignore[union-attr]
+    assert await completed(store) == ["0.0 start", "1.0 p", "1.1 q", "2.0 p2", "2.1 q", "3.0 q2"]
 
 
 async def test_trace_a_static_join_source_held_after(runtime: GraphRuntime) -> None:
