@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,9 +22,9 @@ from llm4s_notebook.errors import (
     RunCrashed,
     ThreadBusy,
 )
-from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, Resumed, RunConfig, RunHandle, Suspend, Suspended
+from llm4s_notebook.graph import CompiledGraph, GraphBuilder, GraphRuntime, RunConfig, RunHandle, Suspended
 
-from .graphs import LOG, Another, Fan, asking, chain, fan, output, trace, until
+from .graphs import Another, Fan, asking, chain, fan, output, trace, until
 
 
 @dataclass
@@ -329,31 +328,3 @@ async def test_a_refused_restore_leaves_the_thread_alone(runtime: GraphRuntime, 
     for thread in "tuv":
         assert (await store.head(thread)).claim is None
     assert output(await (await runtime.resume("t", fan().graph, {"1.0": True})))
-
-
-async def test_a_thread_begun_anew_under_the_same_run_id_is_read_again(
-    runtime: GraphRuntime, another: Callable[[], GraphRuntime], store: Checkpointer
-) -> None:
-    """D12, D17: another kernel deleted the thread and ran it again; its checkpoints have the very ids that this runtime wrote.
-    What is answered and run is what the store holds."""
-    builder = GraphBuilder("g", version="1")
-    ask = builder.declare_resume("ask", question=str, answer=bool)
-
-    @builder.node("start", input=str)
-    async def start(given: str) -> Suspend[str, bool]:
-        return Suspend(given, ask)
-
-    @builder.implement(ask, writes=LOG)
-    async def answered(given: Resumed[str, bool]) -> Command:
-        return Command().update(LOG, given.question)
-
-    graph = builder.compile(start, output=lambda state: state[LOG])
-    config = RunConfig(run_id="fixed")
-    await runtime.run("t", graph, "old", config)
-    elsewhere = another()
-    await elsewhere.delete_thread("t")
-    assert isinstance(await elsewhere.run("t", graph, "new", config), Suspended)
-    waiting = await runtime.pending("t", graph)
-    assert waiting is not None
-    assert [interrupt.question for interrupt in waiting.interrupts] == ["new"]
-    assert output(await (await runtime.resume("t", graph, {"0.0": True}))) == ["new"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import NodeFailed
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus, EventRecord
+from llm4s_notebook.errors import NodeFailed, RunCancelled
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunConfig, RunContext, events
 
 from .graphs import LOG, log, nothing, output
@@ -88,10 +89,59 @@ async def test_a_failing_task_leaves_no_custom_event(runtime: GraphRuntime, stor
 
 
 async def test_durable_events_cannot_be_changed_through_what_was_read(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """RUN-10, R6.2."""
-    await runtime.run("t", emitting(), None)
-    before = json.dumps([str(event) for event in await log(store)])
-    for event in await log(store):
-        if isinstance(event, events.Custom):
-            event.payload["from"] = "spoilt"
-    assert json.dumps([str(event) for event in await log(store)]) == before
+    """RUN-10, R6.2: neither by a listener that follows the run, nor by its handle's, nor by whoever reads the log."""
+
+    async def spoil(records: AsyncIterator[EventRecord]) -> None:
+        async for record in records:
+            if isinstance(record.event, (events.Custom, events.Progress)):
+                record.event.payload["from"] = "spoilt"
+                record.event.payload["more"] = ["spoilt"]
+            if isinstance(record.event, events.RunCompleted):
+                return
+
+    listening = asyncio.create_task(spoil(runtime.subscribe("t")))
+    await asyncio.sleep(0)
+    handle = await runtime.start("t", emitting(), None)
+    await spoil(handle.events())
+    await listening
+    before = [event for event in await log(store) if isinstance(event, events.Custom)]
+    assert [event.payload for event in before] == [{"from": "a"}, {"from": "b"}]
+    for event in before:
+        event.payload["from"] = "spoilt"
+    assert [event.payload for event in await log(store) if isinstance(event, events.Custom)] == [{"from": "a"}, {"from": "b"}]
+
+
+async def test_a_cancelled_task_leaves_neither_an_event_nor_a_write(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R7.5, CAN-05: nor what it emitted before; a sibling that had ended keeps its own."""
+    builder = GraphBuilder("g", version="1")
+    waits = asyncio.Event()
+
+    @builder.node("slow", writes=LOG)
+    async def slow(context: RunContext) -> None:
+        context.emit("slow", 1)
+        waits.set()
+        await asyncio.Event().wait()
+
+    @builder.node("quick", writes=LOG)
+    async def quick(context: RunContext) -> Command:
+        context.emit("quick", 1)
+        return Command().update(LOG, "quick")
+
+    start = builder.node("start")(nothing)
+    builder.edge(start, slow)
+    builder.edge(start, quick)
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    handle = await runtime.start("t", graph, None)
+    await waits.wait()
+    handle.cancel()
+    with pytest.raises(RunCancelled):
+        await handle
+    records = await store.events_after("t", 0)
+    assert [(one.task_id, type(one.event).__name__) for one in records if one.task_id] == [
+        ("0.0", "TaskCompleted"),
+        ("1.1", "TaskCompleted"),
+        ("1.1", "Custom"),
+    ]
+    latest = await store.latest("t")
+    assert latest is not None
+    assert [write.task_id for write in latest.writes] == ["1.1"]
