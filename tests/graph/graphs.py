@@ -218,7 +218,8 @@ async def trace(store: Checkpointer, thread_id: str = "t") -> object:
     """Everything a store says of a thread, to see that a refusal changed nothing (R4.19)."""
     head = await store.head(thread_id)
     history = await store.history(thread_id, limit=1000)
-    return head, head.token, await store.latest(thread_id), history, await store.events_after(thread_id, 0), await store.threads()
+    listed = [one for one in await store.threads() if one.thread_id == thread_id]
+    return head, head.token, await store.latest(thread_id), history, await store.events_after(thread_id, 0), listed
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -8,7 +8,18 @@ import pytest
 
 from llm4s_notebook.checkpoint import CheckpointStatus
 from llm4s_notebook.errors import CheckpointWriteFailed, NodeFailed
-from llm4s_notebook.graph import Durability, GraphRuntime, RunConfig, events
+from llm4s_notebook.graph import (
+    Block,
+    Command,
+    CompiledGraph,
+    Durability,
+    GraphBuilder,
+    GraphRuntime,
+    RunConfig,
+    RunHandle,
+    RunStatus,
+    events,
+)
 
 from .graphs import LOG, Another, chain, fan, ids, log, names, output, until
 from .stores import FailingStore
@@ -80,6 +91,39 @@ async def test_a_store_that_dies_before_a_sibling_fails_tells_both(failing: Fail
         await handle
     assert isinstance(caught.value.run_error, NodeFailed)
     assert caught.value.cause is failing.error
+
+
+async def test_in_sync_a_superstep_starts_when_its_predecessor_is_durable(failing: FailingStore) -> None:
+    """R6.45, 6.5: a body is not called before the commit of the superstep that scheduled it is over; a bookkeeping one may be."""
+    runtime = GraphRuntime(failing)
+    ran: list[str] = []
+    builder = GraphBuilder("g", version="1")
+    books, effect = builder.declare("books"), builder.declare("effect")
+
+    @builder.node("start")
+    async def start() -> Command:
+        ran.append("start")
+        return Command().goto(books)
+
+    @builder.implement(books, bookkeeping=True)
+    async def keeps_books() -> Command:
+        ran.append("books")
+        return Command().goto(effect)
+
+    @builder.implement(effect)
+    async def has_effects() -> None:
+        ran.append("effect")
+
+    graph = builder.compile(start, output=lambda _: None)
+    failing.slow = asyncio.Event()
+    handle = await runtime.start("t", graph, None)
+    await until(lambda: "books" in ran)
+    await asyncio.sleep(0.02)
+    assert ran == ["start", "books"]
+    failing.slow.set()
+    await handle
+    assert ran == ["start", "books", "effect"]
+    assert [len(commit.checkpoints) for commit in failing.commits] == [1, 2, 2]
 
 
 async def test_async_tasks_run_ahead_of_commits_and_events_do_not(failing: FailingStore) -> None:
@@ -157,6 +201,69 @@ async def test_on_exit_keeps_a_completed_sibling_of_a_failure(runtime: GraphRunt
         await runtime.run("t", made.graph, ["a", "b"], config)
     assert output(await (await runtime.recover("t", made.graph, config))) == ["planned", "A", "B", "summ"]
     assert (made.ran["a"], made.ran["b"]) == (1, 2)
+
+
+@pytest.mark.parametrize("durability", Durability)
+async def test_an_outcome_is_durable_before_it_is_visible(failing: FailingStore, durability: Durability) -> None:
+    """R6.28: completed, suspended and blocked: as long as the closing commit is on its way nobody is told, neither by the handle nor by
+    its events."""
+    runtime = GraphRuntime(failing)
+    config = RunConfig(durability=durability)
+    made = fan(delays=["slow"])
+    endings = {"slow": CheckpointStatus.COMPLETED, "ask": CheckpointStatus.SUSPENDED, "block": CheckpointStatus.FAILED}
+    for thread, status in endings.items():
+        graph = made.graph if thread != "block" else blocking()
+        failing.slow = asyncio.Event()
+        handle = await runtime.start(thread, graph, [thread], config)
+        told: list[str] = []
+
+        async def listen(handle: RunHandle = handle, told: list[str] = told) -> None:
+            async for record in handle.events():
+                told.append(type(record.event).__name__)
+
+        listening = asyncio.create_task(listen())
+        made.delays["slow"].set()
+        await asyncio.sleep(0.02)
+        assert not handle.done
+        assert handle.status is RunStatus.RUNNING
+        assert told == ["RunStarted"]
+        assert (await failing.head(thread)).status is CheckpointStatus.RUNNING
+        failing.slow.set()
+        await handle.ended()
+        assert (await failing.head(thread)).status is status
+        await listening
+        assert told == await names(failing, thread)
+
+
+@pytest.mark.parametrize("durability", Durability)
+async def test_nothing_runs_before_the_claim_is_durable(failing: FailingStore, durability: Durability) -> None:
+    """R6.28, R6.23, R4.15: of a start and of a resume, whose answers are consumed with it or not at all."""
+    runtime = GraphRuntime(failing)
+    config = RunConfig(durability=durability)
+    made = fan()
+    seen: list[tuple[dict[str, int], list[str]]] = []
+
+    async def look() -> None:
+        seen.append((dict(made.ran), await names(failing)))
+
+    failing.before_claim = look
+    await runtime.run("t", made.graph, ["ask a"], config)
+    failing.before_claim = look
+    before = dict(made.ran)
+    await (await runtime.resume("t", made.graph, {"1.0": True}, config))
+    assert seen[0] == ({}, [])
+    assert seen[1][0] == before
+    assert seen[1][1][-1] == "RunSuspended"
+
+
+def blocking() -> CompiledGraph[list[str], None]:
+    builder = GraphBuilder("blocks", version="1")
+
+    @builder.node("start")
+    async def start(items: list[str]) -> Block:
+        return Block(ValueError("blocked"))
+
+    return builder.compile(start, output=lambda _: None)
 
 
 @pytest.mark.parametrize("durability", Durability)
