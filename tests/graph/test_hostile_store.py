@@ -12,17 +12,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import (
-    Append,
-    CheckpointDraft,
-    Checkpointer,
-    CheckpointStatus,
-    Commit,
-    PatchOp,
-    PendingWrite,
-    Set,
-    Unset,
-)
+from llm4s_notebook.checkpoint import Append, CheckpointDraft, Checkpointer, CheckpointStatus, Commit, PatchOp, PendingWrite, Set, Unset
 from llm4s_notebook.errors import DecodeError, Llm4sError, NodeFailed, RestoreRejected, RunCrashed
 from llm4s_notebook.graph import Breakpoint, GraphRuntime, task_records
 
