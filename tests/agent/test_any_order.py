@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import signal
 import tempfile
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from llm4s_notebook.agent import AgentNode, AgentResult
+from llm4s_notebook.agent import AgentNode
 from llm4s_notebook.agent import _call as call_module
 from llm4s_notebook.agent import _compile as compiled
 from llm4s_notebook.agent._call import CallWork
 from llm4s_notebook.agent._messages import MESSAGES, TOOL_RESULTS, AppendMessages
-from llm4s_notebook.checkpoint import Claim, Commit, EventRecord, InMemoryCheckpointer, SqliteCheckpointer
+from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.graph import Command
 from llm4s_notebook.testing import ManualClock
 
 from .dying import Server, WrittenNotes, server
+from .mortal import Died, MortalStore, unless_it_dies
 from .plays import CALLS, HOOKS, THREAD, Choose, Ending, Layer, Notes, Play, Some, agent_of, all_at_once, ending, step
 
 # -- what is drawn ---------------------------------------------------------------------------------------------------
@@ -64,58 +64,7 @@ def plays(draw: st.DrawFn) -> Play:
     )
 
 
-# -- a process that dies ---------------------------------------------------------------------------------------------
-
-
-class MortalStore(InMemoryCheckpointer):
-    """An in-memory store whose process dies right after its `left`th commit from now; `heir` is what is on disk then."""
-
-    def __init__(self, clock: ManualClock, left: int | None) -> None:
-        super().__init__(clock=clock)
-        self._left = left
-        self._image: Any = None
-        self.died = asyncio.Event()
-
-    def _committed(self) -> None:
-        if self._left is not None and not self.died.is_set():
-            self._left -= 1
-            if self._left == 0:
-                self._image = copy.deepcopy((self._threads, self._last_token))
-                self.died.set()
-
-    async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> tuple[Claim, tuple[EventRecord, ...]]:
-        done = await super().claim_and_commit(thread_id, holder, ttl, commit)
-        self._committed()
-        return done
-
-    async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
-        records = await super().commit(thread_id, commit)
-        self._committed()
-        return records
-
-    def heir(self, clock: ManualClock, left: int | None) -> MortalStore:
-        """The next process's store; the dead one's lease has run out by then."""
-        clock.advance(3600)
-        store = MortalStore(clock, left)
-        store._threads, store._last_token = self._image
-        return store
-
-
-class Died(Exception):
-    """The process is gone; what it still does in its own memory nobody sees."""
-
-
-async def _unless_it_dies(store: MortalStore, work: Awaitable[AgentResult | None]) -> AgentResult | None:
-    """Raises: Died."""
-    task = asyncio.ensure_future(work)
-    death = asyncio.ensure_future(store.died.wait())
-    await asyncio.wait({task, death}, return_when=asyncio.FIRST_COMPLETED)
-    if not store.died.is_set():
-        death.cancel()
-        return await task
-    task.cancel()
-    await asyncio.wait({task})
-    raise Died
+# -- how it is played ------------------------------------------------------------------------------------------------
 
 
 async def played_at_once(play: Play) -> tuple[Ending, Notes]:
@@ -136,7 +85,7 @@ async def played_by_mortals(play: Play, choose: Choose, deaths: list[int]) -> tu
     agent = agent_of(play, store, notes)
     while True:
         try:
-            if await _unless_it_dies(store, step(play, agent, notes, choose)) is None:
+            if await unless_it_dies(store, step(play, agent, notes, choose)) is None:
                 return ending(await agent.result(THREAD), notes), notes
         except Died:
             store = store.heir(clock, lives.pop(0))
