@@ -15,6 +15,7 @@ from llm4s_notebook.agent import (
     ToolError,
     tool,
 )
+from llm4s_notebook.agent._messages import MESSAGES
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ModelFailed
 from llm4s_notebook.models import AssistantMessage, ScriptedClient, ToolCall, calls
@@ -153,3 +154,65 @@ async def test_the_idempotency_key_is_the_same_on_every_run_of_one_call_and_no_o
     assert all(len(one) == 1 for one in keys.values())
     assert len({key for _, key in seen}) == 6
     assert all(len(key) == 64 and int(key, 16) >= 0 for _, key in seen)
+
+
+async def test_a_request_that_a_wrapper_changed_is_checked_from_its_first_message():
+    """1.3.5, D17: what earlier requests have shown to be right is not taken for granted in another one."""
+
+    async def dropping(request: Any, _context: Any, next: Any) -> Any:
+        from dataclasses import replace
+
+        kept = tuple(one for one in request.messages if one.role != "tool" or one.tool_call_id != "c1")
+        return await next(replace(request, messages=kept) if len(request.messages) > 4 else request)
+
+    client = ScriptedClient(calls(call("c1", "echo", text="a")), calls(call("c2", "echo", text="b")), "done")
+    agent = Agent("assistant", client, tools=echo, middleware=Wrap("drop", model=dropping))
+    with pytest.raises(ModelFailed, match="tool call 'c1' has no result straight after it"):
+        await agent.run("go")
+    assert len(client.requests) == 2
+
+
+async def test_what_a_tool_is_told_of_its_call(store: Checkpointer):
+    """3.1.3: the run, the call's id, whether it was approved, and the thread's state, which it cannot change."""
+    told: list[ToolContext] = []
+
+    @tool
+    async def look(context: ToolContext) -> Any:
+        """Look around."""
+        told.append(context)
+        return "seen" if context.approved else NeedsApproval("check")
+
+    agent = Agent("assistant", ScriptedClient(calls(call("c1", "look")), "done"), tools=look, runtime=store)
+    result = await agent.run("go", thread_id="t")
+    await agent.resume("t", [review.approve() for review in result.pending])
+    first, second = told
+    assert [(one.call_id, one.approved, one.agent) for one in told] == [("c1", False, "assistant"), ("c1", True, "assistant")]
+    assert (first.run.thread_id, first.run.run_id, first.run.task_id, first.run.node_id) == (
+        "t",
+        result.run_id,
+        "2.0",
+        "assistant/call-tool",
+    )
+    assert second.run.node_id == "assistant/approval"
+    assert second.run.run_id != first.run.run_id
+    assert [message.role for message in first.state[MESSAGES]] == ["user", "assistant"]
+    first.state[MESSAGES].clear()
+    assert len((await agent.result("t")).messages) == 4
+    with pytest.raises(AttributeError):
+        first.approved = True  # type: ignore[misc]  # the mistake under test
+
+
+async def test_calls_of_one_message_that_name_a_tool_with_the_same_arguments_are_two_calls():
+    """1.2.3, D13: told apart by their ids."""
+    keys: list[str] = []
+
+    @tool
+    async def work(text: str, context: ToolContext) -> str:
+        """Work."""
+        keys.append(context.idempotency_key)
+        return text
+
+    client = ScriptedClient(calls(call("c1", "work", text="x"), call("c2", "work", text="x")), "done")
+    result = await Agent("assistant", client, tools=work).run("go")
+    assert tool_texts(result.messages) == ["x", "x"]
+    assert len(set(keys)) == 2

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from llm4s_notebook.agent import (
     Agent,
+    AgentMiddleware,
     AgentNode,
+    AskingTool,
     Completed,
     Handoff,
+    ToolContext,
+    ToolError,
+    ToolOutcome,
     Unfinished,
+    schema_tool,
+    tool,
 )
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import (
@@ -68,6 +76,81 @@ def test_the_version_is_a_digest_of_the_settings_and_only_of_them():
     ]
     assert len({base, *changed}) == 1 + len(changed)
     assert version(version="mine") == "mine"
+
+
+def _named(name: str = "one", **settings: Any) -> Any:
+    @tool(name=name, **settings)
+    async def made(text: str) -> str:
+        """Does it."""
+        return text
+
+    return made
+
+
+class Giving(AgentMiddleware):
+    """Brings tools."""
+
+    def __init__(self, id: str, *tools: Any) -> None:
+        self.id = id
+        self.tools = tools
+
+
+def _asking(question: Any, answer: Any) -> Any:
+    class Asks(AskingTool[Nothing, question, answer]):  # type: ignore[valid-type]  # made per case
+        name = "asks"
+
+        async def execute(self, args: Any, context: ToolContext) -> ToolOutcome:
+            return self.ask(None)
+
+        async def resume(self, args: Any, question: Any, answer: Any, context: ToolContext) -> ToolOutcome:
+            return ToolError("x")
+
+    return Asks()
+
+
+class Nothing(BaseModel):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "part"),
+    [
+        ({"tools": _named()}, {"tools": _named(description="Does something else.")}, "tool 'one'"),
+        ({"tools": _named()}, {"tools": _named(read_only=True)}, "tool 'one'"),
+        ({"tools": _named()}, {"tools": schema_tool("one", "Does it.", {"type": "object"}, lambda *_: "x")}, "tool 'one'"),
+        ({"tools": _asking(str, bool)}, {"tools": _asking(int, bool)}, "tool 'asks'"),
+        ({"tools": _asking(str, bool)}, {"tools": _asking(str, int)}, "tool 'asks'"),
+        ({"middleware": [Giving("a"), Giving("b")]}, {"middleware": [Giving("b"), Giving("a")]}, "middleware list"),
+        ({"middleware": Giving("a", _named("x"))}, {"middleware": Giving("a", _named("y"))}, "middleware list"),
+        ({"middleware": Giving("a", _named("x")), "tools": []}, {"middleware": Giving("a"), "tools": _named("x")}, "middleware list"),
+        (
+            {"handoffs": Agent("t", ScriptedClient(), system_prompt="p")},
+            {"handoffs": Agent("t", ScriptedClient(), system_prompt="q")},
+            "system prompt of agent 't'",
+        ),
+        (
+            {"handoffs": Agent("t", ScriptedClient(), tools=_named())},
+            {"handoffs": Agent("t", ScriptedClient(), tools=_named(idempotent=True))},
+            "tool 'one' of agent 't'",
+        ),
+        (
+            {"handoffs": Handoff(Agent("t", ScriptedClient()))},
+            {"handoffs": Handoff(Agent("t", ScriptedClient()), preserve_context=False)},
+            "handoffs",
+        ),
+    ],
+)
+async def test_each_part_that_the_digest_is_made_of_is_named_when_it_differs(
+    one: dict[str, Any], other: dict[str, Any], part: str, store: Checkpointer
+):
+    """2.4.11, D14: definitions with their types and hints, middleware in its order with its tools, every agent of the family."""
+    first = Agent("assistant", ScriptedClient("hi"), runtime=store, **one)
+    await first.run("go", thread_id="t")
+    second = Agent("assistant", ScriptedClient("hi"), runtime=store, **other)
+    assert first.graph.version != second.graph.version
+    with pytest.raises(RestoreRejected) as refused:
+        await second.run("go", thread_id="t")
+    assert f"changed: {part}" in "; ".join(refused.value.problems)
 
 
 async def test_a_thread_of_a_changed_agent_is_refused_naming_what_changed_and_the_ways_on(store: Checkpointer):
