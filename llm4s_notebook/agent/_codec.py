@@ -39,9 +39,10 @@ class Codec(Generic[T]):
         except Exception as error:  # pydantic raises several kinds here, all meaning: no schema
             raise ConfigError(field=what, problems=[f"{of!r} is not a type pydantic can read and write: {error}"]) from error
         self._schema: Json = None
+        self._checked: Any = None
 
     def checked_json(self) -> Any:
-        """A type that takes the JSON this codec takes, with the same faults, and keeps it as it was given.
+        """A type that takes the JSON this codec takes, with the same faults, and keeps it as it was given; made once.
 
         What a person answered is kept like this: a typed value need not have a way back, such as a secret.
         """
@@ -50,7 +51,9 @@ class Codec(Generic[T]):
             self.adapter.validate_json(compact(value), strict=True)
             return value
 
-        return Annotated[Any, PlainValidator(check)]
+        if self._checked is None:  # pydantic reads a type once; a new one each time would cost every agent that is built
+            self._checked = Annotated[Any, PlainValidator(check)]
+        return self._checked
 
     def schema(self) -> dict[str, Json]:
         """The JSON Schema of what `decode` takes; made once."""
