@@ -42,7 +42,7 @@ class Conductor:
                 key = f"{case.name} {case.peer}"
                 if key in self.failed:
                     continue
-                print(f"\r\x1b[K{'count' if what == 'count' else f'{number}/{self._reps}'}  {key}", end="", file=sys.stderr, flush=True)
+                _tell(f"{'counting' if what == 'count' else f'{number} of {self._reps}'}  {key}")
                 try:
                     found = self._child(case, what, compiled)
                 except (subprocess.SubprocessError, ValueError) as error:
@@ -50,7 +50,7 @@ class Conductor:
                     continue
                 for name, value in found.items():
                     self.samples.setdefault(key, {}).setdefault(name, []).append(value)
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+        _tell("")
 
     def _plan(self) -> Iterator[tuple[str, int, Case]]:
         for number in range(1, self._reps + 1):
@@ -66,6 +66,12 @@ class Conductor:
         command = [sys.executable, str(CHILD), case.work, case.mode.name, case.peer, what]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=TIMEOUT, env=environment)
         return json.loads(done.stdout.splitlines()[-1])
+
+
+def _tell(text: str) -> None:
+    """One line of a terminal that is written over again and again; nothing where nobody looks."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def _said(error: Exception) -> str:

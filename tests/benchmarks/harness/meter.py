@@ -55,16 +55,18 @@ class _Numbers:
 
 
 class Stopwatch(_Numbers):
-    """Notes `<name>_us`: microseconds of wall clock."""
+    """Notes `<name>_us`, microseconds of wall clock, and `<name>_cpu_us`, those of the processor, in all threads."""
 
     counting = False
 
     @contextmanager
     def span(self, name: str, per: int = 1) -> Iterator[None]:
         self._settle(f"{name}_us")
-        start = time.perf_counter()
+        worked, start = time.process_time(), time.perf_counter()
         yield
-        self.add(f"{name}_us", (time.perf_counter() - start) * 1e6 / per)
+        wall, work = time.perf_counter() - start, time.process_time() - worked
+        self.add(f"{name}_us", wall * 1e6 / per)
+        self.add(f"{name}_cpu_us", work * 1e6 / per)
 
 
 class Counter(_Numbers):

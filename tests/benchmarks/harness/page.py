@@ -28,7 +28,7 @@ def _generated(result: dict[str, Any]) -> str:
     met = sum(outcome.met is True for outcome in judged)
     packages = ", ".join(f"{name} {number}" for name, number in result["versions"].items())
     lines = [
-        f"Measured {result['date'][:10]} on {where['system']}; {where['cores']} × {where['processor']}, {where['memory']}, "
+        f"Measured {result['date'][:10]} on {where['system']}; {where['cores']} cores, {where['processor']}, {where['memory']}, "
         f"files on {where['filesystem']}.",
         f"Medians of {result['reps']} repeats, each in a process of its own; {result['started_on_a_busy_machine']} of "
         f"{result['started']} started while other work took more than 40 % of the machine.",

@@ -75,11 +75,9 @@ def stored_bytes(path: Path) -> int:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         total = 0
         for table in tables:
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info('{table}')")]
-            size = " + ".join(
-                f"CASE WHEN typeof(\"{c}\") IN ('text', 'blob') THEN length(CAST(\"{c}\" AS BLOB)) ELSE 0 END" for c in columns
-            )
-            total += connection.execute(f"SELECT coalesce(sum({size}), 0) FROM '{table}'").fetchone()[0]
+            for column in [f'"{row[1]}"' for row in connection.execute(f"PRAGMA table_info('{table}')")]:
+                size = f"SELECT coalesce(sum(length(CAST({column} AS BLOB))), 0) FROM '{table}' WHERE typeof({column}) IN ('text', 'blob')"
+                total += connection.execute(size).fetchone()[0]
         return total
     finally:
         connection.close()

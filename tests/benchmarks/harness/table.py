@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from .goal import Outcome
 
-HEADINGS = ("", "what", "floor", "langgraph", "project", "× floor", "langgraph ÷ project", "goal", "")
+HEADINGS = ("", "what", "floor", "langgraph", "project", "÷ floor", "langgraph ÷", "goal", "")
 
 
 def terminal(outcomes: list[Outcome]) -> str:
     rows = [HEADINGS, *map(_cells, outcomes)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    return "\n".join(
-        "  ".join(_aligned(cell, width, column) for column, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in rows
-    )
+    return "\n".join("  ".join(map(_aligned, row, widths, range(len(row)))).rstrip() for row in rows)
 
 
 def markdown(outcomes: list[Outcome]) -> str:

@@ -23,8 +23,10 @@ GOALS = (
     Ratio("sqlite normal", "superstep_us", "a superstep, SQLite NORMAL", floor=4, langgraph=10),
     Ratio("sqlite full", "superstep_us", "a superstep, SQLite FULL", floor=1.5, langgraph=3),
     Limit("none", "superstep_calls", "function calls a superstep, nothing kept", 120),
+    Ratio("memory", "superstep_calls", "function calls a superstep, kept in memory"),
     # the run's first commit, which takes the thread, comes on top of a thousand
     Limit("sqlite normal", "superstep_commits", "commits a superstep", 1.01),
+    Ratio("sqlite normal", "superstep_rows", "rows changed by a superstep"),
 )
 
 

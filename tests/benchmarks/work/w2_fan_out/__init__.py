@@ -20,6 +20,7 @@ GOALS = (
     Ratio("sqlite full", "task_us", "a task, SQLite FULL", floor=4, langgraph=20),
     # three for the superstep of 1,000; taking the thread, the node before and the join make one each
     Limit("sqlite normal", "run_commits", "commits of the run, 1,000 tasks", 3 + 3),
+    Ratio("none", "task_calls", "function calls a task, nothing kept"),
     Growth("none, n = 3,000/task_calls", "none, n = 300/task_calls", "function calls a task at 3,000 tasks, to those at 300", 1.1),
 )
 

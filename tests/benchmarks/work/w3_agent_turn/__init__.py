@@ -21,6 +21,7 @@ GOALS = (
     Ratio("none", "turn_us", "a turn, nothing kept", floor=12, langgraph=7),
     Ratio("sqlite full", "turn_us", "a turn, SQLite FULL", floor=2.5, langgraph=6),
     Limit("sqlite normal", "turn_commits", "commits a turn", 4),
+    Ratio("sqlite normal", "turn_rows", "rows changed by a turn"),
     Limit("none", "turn_calls", "function calls a turn, nothing kept", 1500),
 )
 

@@ -19,6 +19,8 @@ GOALS = (
     Ratio("sqlite normal", "resume_us", "a resume, SQLite NORMAL", floor=3, langgraph=10),
     Ratio("sqlite full", "resume_us", "a resume, SQLite FULL", floor=2, langgraph=4),
     Limit("sqlite normal", "resume_commits", "commits a resume", 3),
+    Ratio("sqlite normal", "resume_rows", "rows changed by a resume"),
+    Ratio("sqlite normal", "resume_calls", "function calls a resume"),
 )
 
 

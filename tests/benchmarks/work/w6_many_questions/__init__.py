@@ -27,6 +27,8 @@ GOALS = (
     Ratio("one by one", "all_us", "answer all 1,000 one by one", floor=25),
     Limit("n = 1,000", "answer_one_bodies", "task functions run by one answer of 1,000", 1),
     Limit("n = 1,000", "answer_one_commits", "commits of one answer of 1,000", 3),
+    Ratio("n = 1,000", "answer_one_rows", "rows changed by one answer of 1,000"),
+    Ratio("n = 1,000", "answer_one_calls", "function calls to answer one of 1,000"),
     Growth("n = 1,000/answer_one_calls", "n = 10/answer_one_calls", "function calls to answer one of 1,000, to one of 10", 1.1),
     Growth("n = 1,000/suspend_calls", "n = 100/suspend_calls", "function calls when 1,000 ask, to when 100 ask", 11),
     Growth("n = 1,000/rest_calls", "n = 100/rest_calls", "function calls to answer the rest of 1,000, to those of 100", 11),

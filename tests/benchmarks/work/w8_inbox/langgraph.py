@@ -11,10 +11,10 @@ from langgraph.types import interrupt
 from peers.langgraph import invoke, saver_of
 
 SAID = texts(1)[0]
-# what is copied of each table, but for the thread's id
+# What is copied of each table. A checkpoint's id begins with its time, by which threads are listed: each copy gets one of its own.
 COLUMNS = {
-    "checkpoints": "checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata",
-    "writes": "checkpoint_ns, checkpoint_id, task_id, idx, channel, type, value",
+    "checkpoints": ("checkpoint_id", "parent_checkpoint_id", "checkpoint_ns", "type", "checkpoint", "metadata"),
+    "writes": ("checkpoint_id", "checkpoint_ns", "task_id", "idx", "channel", "type", "value"),
 }
 
 
@@ -50,8 +50,13 @@ class Inbox:
             await invoke(graph, {"asks": asks, "said": "", "got": ""}, thread)
         every = threads // waiting
         for table, columns in COLUMNS.items():
-            copy = f"INSERT INTO {table} (thread_id, {columns}) SELECT ?, {columns} FROM {table} WHERE thread_id = ?"
-            await self.saver.conn.executemany(copy, [(f"t{i}", "finished" if i % every else "waiting") for i in range(threads)])
+            copied = [f"printf('%06d', :number) || substr({one}, 7)" if one.endswith("checkpoint_id") else one for one in columns]
+            copy = (
+                f"INSERT INTO {table} (thread_id, {', '.join(columns)}) "
+                f"SELECT 't' || :number, {', '.join(copied)} FROM {table} WHERE thread_id = :source"
+            )
+            numbered = [{"number": i, "source": "finished" if i % every else "waiting"} for i in range(threads)]
+            await self.saver.conn.executemany(copy, numbered)
             await self.saver.conn.execute(f"DELETE FROM {table} WHERE thread_id IN ('finished', 'waiting')")
         await self.saver.conn.commit()
 

@@ -24,6 +24,8 @@ GOALS = (
     Ratio("memory", "turn_us", "a turn among 1,000, kept in memory", floor=6, langgraph=20),
     Ratio("sqlite full", "turn_us", "a turn among 1,000, SQLite FULL", floor=2.5, langgraph=20),
     Limit("sqlite normal", "turn_commits", "commits a turn", 0.999),
+    Ratio("sqlite normal", "turn_rows", "rows changed by a turn"),
+    Ratio("sqlite normal", "turn_calls", "function calls a turn"),
 )
 
 
