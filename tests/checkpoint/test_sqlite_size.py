@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
