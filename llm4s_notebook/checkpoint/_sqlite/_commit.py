@@ -43,6 +43,7 @@ _WRITE = "INSERT INTO llm4s_write (thread, task_id, node_id, body) VALUES (?, ?,
 _EVENT = "INSERT INTO llm4s_event (id, first, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?)"
 _LAST_EVENT: Final = 12  # where these stand in a checkpoint's row
 _EVENTS: Final = 16
+_USUAL: Final = (Set, Unset, Append)
 _OWN_ROWS: Final = "parked"  # a section that lists of threads read: none of it lies in a checkpoint
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -180,17 +181,19 @@ class _Work:
 
     def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
         """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
-        seen: set[tuple[str, str]] = set()
-        for op in patch:
-            if type(op) not in (Set, Unset, Append):
-                break
-            seen.add((op.section, op.name))
-        if len(seen) < len(patch):
+        row = self.row
+        pieces = row.little(self.connection)
+        usual = {(op.section, op.name) for op in patch if type(op) in _USUAL}
+        if len(usual) < len(patch):
             self._planned(patch, number, first)
             return
         for op in patch:
             if type(op) is not Append:
-                self._end(op.section, op.name, number)
+                piece = pieces.pop((op.section, op.name), None)
+                if piece is not None:
+                    row.size -= len(piece)
+                else:
+                    self._end(op.section, op.name, number)
         for op in patch:
             if type(op) is Set:
                 self._set(op.section, op.name, op.value, number, first)
@@ -210,7 +213,11 @@ class _Work:
         changes = plan(patch, shape_of).items()
         for (section, name), change in changes:
             if change.whole:
-                self._end(section, name, number)
+                piece = row.little(connection).pop((section, name), None)
+                if piece is not None:
+                    row.size -= len(piece)
+                else:
+                    self._end(section, name, number)
         for (section, name), change in changes:
             if change.whole:
                 if change.value is not None:
@@ -232,12 +239,8 @@ class _Work:
                 self._append(section, name, change.items, number)
 
     def _end(self, section: str, name: str, number: int) -> None:
-        """Close the entry, if there is one."""
+        """Close the entry that is kept in rows, if there is one."""
         row = self.row
-        piece = row.little(self.connection).pop((section, name), None)
-        if piece is not None:
-            row.size -= len(piece)
-            return
         head = row.head(self.connection, section, name)
         if head is None:
             return

@@ -37,6 +37,7 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
     Raises: TypeError, ValueError for a payload that is not JSON.
     """
     made: list[str] = []
+    checkpoints: dict[str | None, str] = {}
     for draft in drafts:
         code = _CODES[type(draft.event).__name__]
         line = f'["{code}",{to_microseconds(draft.timestamp) - at}'
@@ -45,7 +46,10 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
         other = draft.run_id != run_id
         left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
         if left or draft.checkpoint_id is not None:
-            line += _checkpoint(draft.checkpoint_id, run_id, number)
+            checkpoint = checkpoints.get(draft.checkpoint_id)
+            if checkpoint is None:
+                checkpoint = checkpoints[draft.checkpoint_id] = _checkpoint(draft.checkpoint_id, run_id, number)
+            line += checkpoint
         if left:
             line += "," + _text(task_id)
         if left > 1:
@@ -78,8 +82,11 @@ def _own(code: str, event: RunEvent) -> str | None:
             own[0] = joined
     while own and own[-1] is None:
         own.pop()
-    if len(own) == 1 and type(own[0]) is int:
-        return f"[{own[0]}]"
+    if len(own) == 1:
+        if type(own[0]) is int:
+            return f"[{own[0]}]"
+        if type(own[0]) is str:
+            return f"[{_quote(own[0])}]"
     return _encode(own) if own else None
 
 

@@ -283,7 +283,11 @@ class Reading:
             keys = ",".join([str(int(one[0])) for one in found[start : start + _AT_ONCE]])
             for key, at, name, size, value in connection.execute(_WAITING.format(keys=keys)):
                 kept = value if type(value) is bytes and size is None else self._part(value, size, str(key))
-                waiting.setdefault(key, []).append((at, Waiting(name, kept)))
+                own = waiting.get(key)
+                if own is None:
+                    waiting[key] = [(at, Waiting(name, kept))]
+                else:
+                    own.append((at, Waiting(name, kept)))
         summaries: list[ThreadSummary] = []
         for key, thread_id, graph, code, created_at, updated_at in found:
             graph_id = graphs.get(graph)
@@ -293,10 +297,10 @@ class Reading:
                     raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
                 graph_id = graphs[graph] = named[0]
             own = waiting.get(key)
-            if own is None:
-                parked: tuple[Waiting, ...] = ()
-            else:
-                own.sort(key=_row)
+            parked: tuple[Waiting, ...] = ()
+            if own is not None:
+                if len(own) > 1:
+                    own.sort(key=_row)
                 parked = tuple([one[1] for one in own])
             times = from_microseconds(created_at), from_microseconds(updated_at)
             summaries.append(ThreadSummary(thread_id, graph_id, self._status(code), tuple([one.id for one in parked]), *times, parked))
