@@ -9,7 +9,6 @@ from typing import Any, Final
 from .._clock import from_microseconds, to_microseconds
 from .._event import EventDraft, EventRecord, RunEvent, event_from_json
 from ._naming import number_of
-from ._schema import MASK
 
 _CODES: Final = {
     "RunStarted": "start", "RunRecovered": "recover", "RunResumed": "resume", "TaskCompleted": "done", "TaskFailed": "fail",
@@ -110,7 +109,7 @@ def from_text(thread_id: str, first: int, at: int, run_id: str | None, number: i
             values[0] = values[0].split(",")
         event = event_from_json({"type": _KINDS[code], **dict(zip(names, values, strict=True))})
         if isinstance(checkpoint, int):
-            checkpoint = f"{run_id}/{(number - checkpoint) & MASK}"
+            checkpoint = f"{run_id}/{number - checkpoint}"
         place = (other or run_id or "", checkpoint, task_id, node_id)
         found.append(EventRecord(thread_id, first + index, *place, from_microseconds(at + since), event))
     return found
