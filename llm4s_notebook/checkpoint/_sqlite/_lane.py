@@ -23,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ...errors import InvalidCommit, Llm4sError
 from ._open import Settings, connect
-from ._trouble import Damage, closed, damaged, forked, unavailable
+from ._trouble import Damage, closed, damaged, forked, is_busy, unavailable
 
 T = TypeVar("T")
 _PATIENCE_AT_EXIT = 10.0  # seconds
@@ -315,8 +315,15 @@ class Reader(Lane):
     """Each job sees one state of the file: a read transaction of its own."""
 
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
-        connection.execute("BEGIN")
-        value = work(connection)
+        self._wait_for(connection, 0.0)
+        try:
+            connection.execute("BEGIN")
+            value = work(connection)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            self._undo()
+            return None
         connection.execute("COMMIT")
         return value
 
