@@ -14,10 +14,8 @@ Values that are JSON text already are put in as they are: nothing is decoded to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from json.encoder import encode_basestring
 from typing import Any, cast
 
-from ..errors import EncodeError
 from ._codec import encode_json
 from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
@@ -29,10 +27,7 @@ from ._state import Write
 
 def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
-    try:
-        return encode_basestring(value).encode()
-    except UnicodeEncodeError as error:
-        raise EncodeError(problems=[str(error)], what="an id") from error
+    return encode_json(value, "an id")
 
 
 def _version(version: int) -> bytes:
