@@ -27,7 +27,6 @@ from ._compiled import CompiledGraph
 from ._config import ClaimPolicy, RunConfig
 from ._context import RunContext, RunVoice
 from ._control import RunControl
-from ._drafts import Drafts
 from ._handle import Outcome, RunHandle
 from ._history import History
 from ._lease import Lease, LeaseKeeper
@@ -239,16 +238,15 @@ class GraphRuntime:
         await self._drive(ready, place, admitted)
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:
-        thread_id, run_id = ready.thread_id, ready.run_id
+        thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
         control = RunControl(place.loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
         lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not place.loop.is_closed())
         with self._lock:
             self._held.pop(thread_id, None)
         ledger = Ledger(self.checkpointer, self._hub, thread_id, ready.token, ready.checkpoint_id, ready.config.durability)
-        drafts = Drafts(ready.graph.plan, thread_id, run_id, self._clock)
         voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, control.active)
-        run = Run(ready, ledger, drafts, control, voice, lease)
+        run = Run(ready, ledger, control, voice, lease)
         admitted.set_result(handle)
         outcome: Outcome | None = None
         failure: BaseException | None = None
@@ -287,7 +285,7 @@ class GraphRuntime:
         settled = checkpoint_id if completed else ready.settled
         held = Held(ready.graph, checkpoint_id, status, run.execution, ready.birth_id, settled, ready.token)
         with self._lock:
-            self._held[ready.thread_id] = held
+            self._held[ready.drafts.thread_id] = held
             while len(self._held) > _HELD_THREADS:
                 self._held.popitem(last=False)
 
