@@ -27,7 +27,6 @@ from ._types import (
     Waiting,
 )
 
-
 _payload_text = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -243,9 +242,7 @@ def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
                 values[at] = True
             elif type(op) is Unset:
                 values[at] = False
-            elif type(op) is not Append:
-                return False
-            elif values[at] if at in values else at in entries and type(entries[at]) is bytes:
+            elif type(op) is not Append or (values[at] if at in values else at in entries and type(entries[at]) is bytes):
                 return False
             else:
                 values[at] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -245,7 +246,8 @@ class GraphRuntime:
         with self._lock:
             self._held.pop(thread_id, None)
         ledger = Ledger(self.checkpointer, self._hub, thread_id, ready.token, ready.checkpoint_id, ready.config.durability)
-        voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, control.active)
+        followed = functools.partial(self._hub.heard, thread_id)
+        voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, followed, control.active)
         run = Run(ready, ledger, control, voice, lease)
         admitted.set_result(handle)
         outcome: Outcome | None = None
