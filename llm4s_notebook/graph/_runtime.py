@@ -68,7 +68,6 @@ class GraphRuntime:
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
-        self._tasks: set[asyncio.Task[None]] = set()
         self._admission = Admission(checkpointer, claims, self._clock, new_id, self._held.get, self._hub.publish)
         self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
 
@@ -195,23 +194,15 @@ class GraphRuntime:
         place, left = self._places.take(thread_id)
         loop = place.loop
         admitted: asyncio.Future[RunHandle] = loop.create_future()
-        task = loop.create_task(self._conduct(thread_id, place, left, admission, admitted), name=f"run of thread {thread_id}")
-        with self._lock:
-            self._tasks.add(task)
-        task.add_done_callback(self._over)
+        conduct = self._conduct(thread_id, place, left, admission, admitted)
+        place.task = task = loop.create_task(conduct, name=f"run of thread {thread_id}")
         try:
-            return await asyncio.shield(admitted)
+            return await admitted
         except asyncio.CancelledError:
-            await _insist(asyncio.wait([admitted]))
             if not admitted.cancelled() and admitted.exception() is None:
-                handle = admitted.result()
-                handle.cancel()
-                await _insist(handle.ended())
+                admitted.result().cancel()
+            await _insist(asyncio.wait([task]))  # admitted later, the run finds that nobody waits for it, and is cancelled
             raise
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        with self._lock:
-            self._tasks.discard(task)
 
     async def _conduct(
         self,
@@ -226,15 +217,11 @@ class GraphRuntime:
             ready = await admission()
         except BaseException as error:
             self._places.free(thread_id, place)
-            if admitted.done():
-                raise
-            if isinstance(error, Llm4sError):
-                admitted.set_exception(error)
-            elif isinstance(error, Exception):
-                admitted.set_exception(RunCrashed(cause=error))  # R4.22
-            else:
+            if not isinstance(error, Exception):
                 admitted.cancel()
                 raise
+            if not admitted.done():  # else whoever asked for it was cancelled
+                admitted.set_exception(error if isinstance(error, Llm4sError) else RunCrashed(cause=error))  # R4.22
             return
         await self._drive(ready, place, admitted)
 
@@ -249,7 +236,10 @@ class GraphRuntime:
         followed = functools.partial(self._hub.heard, thread_id)
         voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, followed, control.active)
         run = Run(ready, ledger, control, voice, lease)
-        admitted.set_result(handle)
+        if admitted.done():  # whoever asked for it was cancelled
+            handle.cancel()
+        else:
+            admitted.set_result(handle)
         outcome: Outcome | None = None
         failure: BaseException | None = None
         try:
