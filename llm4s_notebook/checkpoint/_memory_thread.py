@@ -84,7 +84,8 @@ class MemoryThread:
 
     def commit(self, commit: Commit, token: int) -> int:
         """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
-        check_commit(self.thread_id, commit, latest=self.latest_id, settled=self.settled, known=self._checkpoints.__contains__)
+        latest = self._latest.header.id if self._latest else None
+        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
         if not _fits(base, commit.checkpoints):
             try:
@@ -97,7 +98,7 @@ class MemoryThread:
             self._drop_turn()
             self.live = base
         if commit.checkpoints:
-            self._writes.clear()
+            self._writes = []
         first = self._next_event
         for header, patch in commit.checkpoints:
             apply_patch(self.live, patch)
@@ -106,8 +107,8 @@ class MemoryThread:
                 self.settled = header.id
             if self.created_at is None:
                 self.created_at = header.created_at
-        self._writes.extend(commit.writes)
-        self._events.extend(stored)
+        self._writes += commit.writes
+        self._events += stored
         self._next_event = first + len(stored)
         return first
 

@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic_core import to_json
+
 from ..checkpoint import Checkpoint, Entries
 from ..errors import DecodeError
-from ._codec import NULL, decode_json, encode_json
+from ._codec import NULL, decode_json
 from ._frontier import Advance, Routed
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
@@ -73,7 +75,7 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
-    node, tasks = plan.nodes[routed.node].text, encode_json(routed.tasks)
+    node, tasks = plan.nodes[routed.node].text, to_json(routed.tasks)
     if routed.join is None:
         return b'{"node":%b,"tasks":%b}' % (node, tasks)
     return b'{"node":%b,"join":%b,"tasks":%b}' % (node, text(routed.join), tasks)

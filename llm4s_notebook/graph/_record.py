@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..errors import EncodeError
 from ._codec import encode_json
 from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
@@ -27,7 +30,10 @@ from ._state import Write
 
 def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
-    return encode_json(value, "an id")
+    try:
+        return to_json(value)
+    except PydanticSerializationError as error:
+        raise EncodeError(problems=[str(error)], what="an id") from error
 
 
 def _version(version: int) -> bytes:

@@ -232,10 +232,9 @@ def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:
 
 def _store_list(key: AnyKey, before: Slot | None, current: Any, applied: Applied) -> None:
     """Store a list by what changed in it: items of the old one that are still in their place are not written again (D17)."""
-    item = key.item
+    item, new = key.item, current
     if item is None or not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
-    new = cast("list[Any]", current)
     if not item.shareable:
         new = [item.encode(one) for one in new]
     old: list[Any] = before.items if type(before) is ListSlot else []

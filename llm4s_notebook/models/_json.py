@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ..errors import EncodeError
@@ -63,6 +63,7 @@ _FROZEN = {str, bool, int, type(None), FrozenDict, FrozenList}
 
 
 def _freeze(value: object, path: str) -> Json:
+    given: Any = value
     kind = type(value)
     if kind in _FROZEN:
         return value
@@ -71,7 +72,6 @@ def _freeze(value: object, path: str) -> Json:
             return float(value)
         raise EncodeError(problems=[f"{path}: {value!r} has no JSON form"])
     if kind is dict or isinstance(value, Mapping):
-        given: Mapping[object, object] = cast(Any, value)
         frozen: dict[str, Json] = {}
         for name, item in given.items():
             if not isinstance(name, str):
@@ -79,7 +79,7 @@ def _freeze(value: object, path: str) -> Json:
             frozen[str(name)] = item if type(item) in _FROZEN else _freeze(item, f"{path}.{name}")
         return FrozenDict(frozen)
     if isinstance(value, list | tuple):
-        return FrozenList(_freeze(item, f"{path}[{at}]") for at, item in enumerate(cast(Iterable[object], value)))
+        return FrozenList([item if type(item) in _FROZEN else _freeze(item, f"{path}[{at}]") for at, item in enumerate(given)])
     # a subclass, such as a member of a StrEnum: keep the plain value
     if isinstance(value, str):
         return str.__str__(value)
