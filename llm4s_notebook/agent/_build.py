@@ -16,6 +16,7 @@ from ._family import Member
 from ._handoff import Handoff, HandoffRoute, handoff_name, handoff_spec
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode
+from ._secrets import SecretPlaces
 from ._stack import Stack, contributed, ordered, stack_problems
 from ._tool import AgentTool
 from ._toolset import as_tools, toolset_problems, written_keys
@@ -146,6 +147,7 @@ def member_of(settings: Settings, targets: Sequence[Target], without_context_fro
         stream=settings.stream,
         middleware_writes=writes,
         without_context_from=without_context_from,
+        secret_places={name: places for name, tool in tools.items() if (places := SecretPlaces.of(tool.arguments_schema)) is not None},
     )
 
 

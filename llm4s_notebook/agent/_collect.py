@@ -7,10 +7,11 @@ from dataclasses import replace
 from ..errors import ConfigError
 from ..graph import Command, RunContext, ThreadState
 from ..models import AssistantMessage
+from ._call_secrets import CALL_SECRETS
 from ._family import MemberNodes
 from ._messages import MESSAGES, TOOL_RESULTS, AppendMessages
 
-COLLECT_WRITES = (MESSAGES, TOOL_RESULTS)
+COLLECT_WRITES = (MESSAGES, TOOL_RESULTS, CALL_SECRETS)
 
 
 def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Command:
@@ -26,4 +27,7 @@ def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Comm
         problems = [f"call '{id}' has no recorded result" for id in missing] + [f"a result for '{id}' belongs to no call" for id in stray]
         raise ConfigError(field="tool loop", problems=problems)
     stored = tuple(replace(results[call.id], id=f"{context.task_id}/tool/{call.id}") for call in message.tool_calls)
-    return Command().update(MESSAGES, AppendMessages(stored)).remove(TOOL_RESULTS).goto(nodes.model)
+    command = Command().update(MESSAGES, AppendMessages(stored)).remove(TOOL_RESULTS)
+    if state.is_set(CALL_SECRETS):
+        command = command.remove(CALL_SECRETS)
+    return command.goto(nodes.model)

@@ -9,13 +9,15 @@ from ..graph import Block, Command, CompiledGraph, GraphBuilder, NodeRef, Resume
 from ._asking_middleware import AskingMiddleware
 from ._call import CallTask, CallWork
 from ._call_input import CallInput
+from ._call_secrets import CALL_SECRETS
 from ._cancel import without_leftovers
 from ._codec import Codec
 from ._collect import COLLECT_WRITES, collect
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
+from ._edit import edited_work
 from ._ends import FINISH_WRITES, INPUT_WRITES, let_out, take_in
 from ._family import Family, Member, MemberNodes
-from ._messages import MESSAGES, TOOL_RESULTS, edited
+from ._messages import MESSAGES, TOOL_RESULTS
 from ._model_node import MODEL_WRITES, call_model
 from ._node_ids import INPUT, approval_node, ask_node, asked_node, batch_join, call_tool_node, collect_node, finish_node, model_node
 from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
@@ -80,7 +82,7 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     nodes = family.nodes[member.id]
     targets = [family.nodes[route.target].model for route in member.handoffs.values()]
     model_routes = [nodes.call_tool, nodes.batch, nodes.finish, *targets, *([nodes.model] if targets else [])]
-    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, *member.all_writes())
+    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, CALL_SECRETS, *member.all_writes())
     guarded = any(one.stack.after for one in family.guards(member.id))
 
     async def model(_none: None, state: ThreadState, context: RunContext) -> _Result:
@@ -112,8 +114,7 @@ def _implement_approval(builder: GraphBuilder, family: Family, member: Member, w
             case Approve():
                 work = CallWork(request.call, request.message_id, approved=True, answers=request.answers)
             case Edit(arguments=arguments):
-                call = edited(request.call, arguments)
-                work = CallWork(call, request.message_id, approved=True, answers=request.answers, edited=True)
+                work = edited_work(member, request, arguments, state)
             case Reject(reason=reason):
                 return CallTask(family, member, CallWork(request.call, request.message_id), state, context).rejected(reason)
         return await CallTask(family, member, work, state, context).run()

@@ -13,6 +13,7 @@ from ._call_input import CallInput
 from ._decision import Decision
 from ._handoff import HandoffRoute
 from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
+from ._secrets import SecretPlaces
 from ._stack import Stack
 from ._tool import AgentTool
 from ._toolset import written_keys
@@ -39,6 +40,8 @@ class Member:
     middleware_writes: frozenset[StateKey[Any, Any]] = frozenset()
     without_context_from: frozenset[str] = frozenset()
     """agents that hand over to this one without their context."""
+    secret_places: Mapping[str, SecretPlaces] = field(default_factory=dict[str, SecretPlaces])
+    """tool name -> where its arguments are secret; only tools with such places (3.8.1)."""
 
     def may_write(self, tool: AgentTool) -> frozenset[StateKey[Any, Any]]:
         """The keys a call of this tool may update: its own and every middleware's (3.4)."""

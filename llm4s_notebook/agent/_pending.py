@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..graph import Answer, BreakpointPhase
 from ..models import AssistantMessage, Json, SystemMessage, ToolCall, ToolMessage, UserMessage, compact
+from ._bare import bare
 from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
 from ._status import AnyStatus, Suspended
 
@@ -62,11 +63,11 @@ class PendingReview(BaseModel):
 
     def edit(self, arguments: Mapping[str, Any]) -> Answer:
         """Let the call run with other arguments."""
-        return Answer.edit(self.id, arguments)
+        return Answer.edit(self.id, bare(arguments))
 
     def reply(self, value: Any) -> Answer:
         """Answer the question with a JSON value or a model."""
-        return Answer.reply(self.id, value)
+        return Answer.reply(self.id, bare(value))
 
     def proceed(self) -> Answer:
         """Let the held step go on."""
@@ -105,7 +106,7 @@ class AnswerSchemas:
         self._middleware_answer = middleware_answer
 
     def arguments(self, agent: str, tool: str) -> dict[str, Json] | None:
-        """The tool's own schema; None for a tool the agent does not have."""
+        """The tool's own schema, which takes dots for a secret (3.8.4); None for a tool the agent does not have."""
         return self._arguments(agent, tool)
 
     def approval(self, agent: str, tool: str) -> dict[str, Json]:

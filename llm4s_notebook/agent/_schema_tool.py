@@ -7,12 +7,13 @@ from typing import Any
 
 from ..errors import DecodeError
 from ..graph import StateKey
-from ..models import Json, ToolHints, freeze
+from ..models import Json, ToolHints, freeze, thaw
 from ._arguments import InvalidArguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._json_schema import schema_problems, violations
 from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._secrets import SecretPlaces
 from ._tool import AgentTool, checked_name
 from ._worker import call_hook
 
@@ -54,6 +55,12 @@ class SchemaTool(AgentTool):
     def parameters(self) -> dict[str, Json]:
         return self._parameters
 
+    @property
+    def arguments_schema(self) -> dict[str, Json]:
+        """The raw schema; with a type that has secrets, the type's, for the raw one has no word for them."""
+        typed = None if self._codec is None else self._codec.schema()
+        return self._parameters if typed is None or SecretPlaces.of(typed) is None else typed
+
     def problems(self) -> list[str]:
         return super().problems() + [f"tool '{self.name}': {problem}" for problem in schema_problems(self._parameters)]
 
@@ -61,7 +68,7 @@ class SchemaTool(AgentTool):
         """The arguments as the declared type, or as JSON. Raises: InvalidArguments, or what the check raises."""
         if found := violations(self._parameters, arguments):
             raise InvalidArguments(found)
-        decoded = arguments
+        decoded = freeze(thaw(arguments))  # a copy: what the tool does to it is not in the stored call, nor in a second attempt (D12)
         if self._codec is not None:
             try:
                 decoded = self._codec.decode(arguments)

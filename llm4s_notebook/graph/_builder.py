@@ -222,6 +222,7 @@ class GraphBuilder:
                 bookkeeping=own.bookkeeping,
                 edges=tuple(target for source, target in edges if source == id),
                 sources_of=tuple(join.id for join in static.values() if id in join.sources),
+                text=encode_json(id),
                 question=cast(ResumeRef[Any, Any], ref).question if resume else None,
                 answer=cast(ResumeRef[Any, Any], ref).answer if resume else None,
             )

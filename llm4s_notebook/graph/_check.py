@@ -83,15 +83,15 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
     declared = spec.writes
     for operation in operations:
         key = operation.key
-        id = key.id
-        if id not in declared or (declared[id] is not key and declared[id] != key):
-            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=id)
-    return tuple(map(encode_operation, operations))
+        known = declared.get(key.id)
+        if known is not key and known != key:
+            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
+    return tuple([encode_operation(operation) for operation in operations])
 
 
 def encode_operation(operation: Operation) -> Write:
     """One operation as JSON text and a value nobody else holds. Raises: EncodeError."""
-    if isinstance(operation, Update):
+    if type(operation) is Update:
         key = operation.key
         try:
             data, value = key.update_codec.settle(operation.value)
@@ -112,7 +112,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
             raise _no_handle(spec, task, "routes to", target) from error
         if node is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"routes to node '{target.id}' of another graph")
-        if isinstance(route, Goto):
+        if type(route) is Goto:
             if not node.codec.unit:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"goes to node '{node.id}', which takes a payload: send it one")
             bound.append(BoundSend(node.id, NULL))
