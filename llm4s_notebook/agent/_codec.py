@@ -49,9 +49,10 @@ class Codec(Generic[T]):
         except Exception as error:  # pydantic raises several kinds here, all meaning: no schema
             raise ConfigError(field=what, problems=[f"{of!r} is not a type pydantic can read and write: {error}"]) from error
         self._schema: Json = None
+        self._checked: Any = None
 
     def checked_json(self) -> Any:
-        """A type that takes the JSON this codec takes, with the same faults, and keeps it as it was given.
+        """A type that takes the JSON this codec takes, with the same faults, and keeps it as it was given; made once.
 
         What a person answered is kept like this: a typed value need not have a way back, such as a secret.
         """
@@ -63,7 +64,9 @@ class Codec(Generic[T]):
                 raise ValidationError.from_exception_data(self.what, lines)
             return value
 
-        return Annotated[Any, PlainValidator(check)]
+        if self._checked is None:  # pydantic reads a type once; a new one each time would cost every agent that is built
+            self._checked = Annotated[Any, PlainValidator(check)]
+        return self._checked
 
     def unknown_secrets(self, value: Json) -> list[tuple[str | int, ...]]:
         """The secret places where a value has dots or asterisks, which say nothing."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import DecodeError
 from ..graph import StateKey
-from ..models import Json, ToolHints, freeze
+from ..models import Json, ToolHints, freeze, thaw
 from ._arguments import InvalidArguments
 from ._codec import Codec
 from ._context import ToolContext
@@ -68,7 +68,7 @@ class SchemaTool(AgentTool):
         """The arguments as the declared type, or as JSON. Raises: InvalidArguments, or what the check raises."""
         if found := violations(self._parameters, arguments):
             raise InvalidArguments(found)
-        decoded = arguments
+        decoded = freeze(thaw(arguments))  # a copy: what the tool does to it is not in the stored call, nor in a second attempt (D12)
         if self._codec is not None:
             try:
                 decoded = self._codec.decode(arguments)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Llm4sError, MiddlewareFailed, text_of
-from ..models import ToolCall
+from ..models import ToolCall, thaw
 from ._cancel import CancelWatch
 from ._context import ToolContext
 from ._family import Member
@@ -70,9 +70,8 @@ class ToolChain:
             return made.outcome
 
         try:
-            outcome: Any = await middleware.wrap_tool_call(
-                ToolCallRequest(self.call, self.member.specs[self.tool.name]), self.context, following
-            )
+            request = ToolCallRequest(_copy_of(self.call), self.member.specs[self.tool.name])
+            outcome: Any = await middleware.wrap_tool_call(request, self.context, following)
         except asyncio.CancelledError:
             self._watch.note()
             raise
@@ -102,6 +101,11 @@ class ToolChain:
     def _failed(self, middleware: AgentMiddleware, cause: Exception) -> MiddlewareFailed:
         run = self.context.run
         return MiddlewareFailed(middleware=middleware.id, cause=cause, node_id=run.node_id, task_id=run.task_id)
+
+
+def _copy_of(call: ToolCall) -> ToolCall:
+    """What a wrapper is shown. C code, such as that of heapq, changes even a list that refuses it: the call that runs is another (D12)."""
+    return ToolCall(call.id, call.name, thaw(call.arguments), call.edited)
 
 
 def failed(tool: str, cause: BaseException) -> ToolError:

@@ -63,8 +63,7 @@ class Task(NamedTuple):
         return self.origin or Origin(self.id, self.node)
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(NamedTuple):
     """Something that waits for a person (R1.34).
 
     `node` continues it. A typed question has no `phase`; `data` is then the question, for Before the held task's input,
@@ -80,8 +79,7 @@ class Parked:
     routes: tuple[BoundRoute, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(NamedTuple):
     """One open fan-out of a dynamic join: the children it waits for and those that arrived (R3.11)."""
 
     join_id: str

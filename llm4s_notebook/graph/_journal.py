@@ -13,7 +13,7 @@ from typing import Any, cast
 from ..checkpoint import Checkpoint, Entries
 from ..errors import DecodeError
 from ._codec import NULL, decode_json, encode_json
-from ._frontier import Advance
+from ._frontier import Advance, Routed
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import text, update_record
@@ -21,6 +21,8 @@ from ._state import SECTION
 
 _SHORT = 64
 _ITEM = "$item"
+_MARK = b'"$item"'
+_ENDINGS = {ending: ending.name.lower().encode() for ending in Ending}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +43,45 @@ class TaskRecord:
 
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
+    nodes = plan.nodes
     parts: list[bytes] = []
     at = 0
     for result in results:
         task = result.task
-        ending = "replayed" if task.replay is not None else result.ending.name.lower()
-        line = b'{"task":' + text(task.id) + b',"node":' + text(task.node) + b',"ending":"' + ending.encode() + b'"'
+        id = text(task.id)
+        ending = b"replayed" if task.replay is not None else _ENDINGS[result.ending]
+        line = b'{"task":%b,"node":%b,"ending":"%b"' % (id, nodes[task.node].text, ending)
         if result.ending is not Ending.BLOCKED and following.blocked is None:
             if task.input != NULL:
-                line += b',"input":' + task.input if inline or len(task.input) <= _SHORT else b',"input_of":' + text(task.id)
+                line += b',"input":' + task.input if inline or len(task.input) <= _SHORT else b',"input_of":' + id
             if result.writes:
-                shown = [_update(plan, following, at + offset) for offset in range(len(result.writes))]
-                line += b',"updates":[' + b",".join(shown) + b"]"
+                shown = [
+                    update_record(plan, write, write.data)
+                    if write.data is None or len(write.data) <= _SHORT
+                    else _long_update(plan, following, at + offset)
+                    for offset, write in enumerate(result.writes)
+                ]
+                line += b',"updates":[%b]' % b",".join(shown)
             made = following.routed.get(task.id)
             if made:
-                line += b',"routes":' + encode_json(made)
+                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in made])
         at += len(result.writes)
         parts.append(line + b"}")
     return b"[" + b",".join(parts) + b"]"
 
 
-def _update(plan: Plan, following: Advance, index: int) -> bytes:
+def _made(plan: Plan, routed: Routed) -> bytes:
+    node, tasks = plan.nodes[routed.node].text, b",".join([text(task) for task in routed.tasks])
+    if routed.join is None:
+        return b'{"node":%b,"tasks":[%b]}' % (node, tasks)
+    return b'{"node":%b,"join":%b,"tasks":[%b]}' % (node, text(routed.join), tasks)
+
+
+def _long_update(plan: Plan, following: Advance, index: int) -> bytes:
+    """An update whose text is long: it refers to the list item that it became, or that it holds."""
     write = following.writes[index]
     data = write.data
-    if data is None or len(data) <= _SHORT or b'"' + _ITEM.encode() + b'"' in data:
+    if data is None or _MARK in data:
         return update_record(plan, write, data)
     place = following.applied.placed.get(index)
     if place is not None:

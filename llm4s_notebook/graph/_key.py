@@ -23,7 +23,7 @@ class StateKey(Generic[A, U]):
     Two keys are equal when id, JSON Schema of value and update, initial value and version are equal (D1).
     """
 
-    __slots__ = ("_fingerprint", "appends", "codec", "id", "initial_data", "item", "reduce", "replaces", "update_codec")
+    __slots__ = ("_fingerprint", "appends", "codec", "id", "initial_data", "item", "reduce", "replaces", "text", "update_codec", "version")
 
     def __init__(
         self,
@@ -43,6 +43,9 @@ class StateKey(Generic[A, U]):
         if version < 1:
             raise ConfigError(field="version", problems=[f"state key '{id}' has version {version}; versions count from 1"])
         self.id = id
+        self.text = encode_json(id)
+        self.version = version
+        """The schema version written beside a stored value."""
         self.codec: Codec[A] = Codec(value, version=version, migrations=migrations)
         self.update_codec: Codec[U] = Codec(update, version=version, migrations=migrations)
         self.reduce = reduce
@@ -67,11 +70,6 @@ class StateKey(Generic[A, U]):
         key: StateKey[list[T], T] = StateKey(id, list[item], item, initial=[], reduce=_appended, version=version, migrations=migrations)
         key.appends = True
         return key
-
-    @property
-    def version(self) -> int:
-        """The schema version written beside a stored value."""
-        return self.codec.version
 
     @property
     def fingerprint(self) -> str:

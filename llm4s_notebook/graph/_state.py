@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, final
 
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset
 from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
@@ -20,6 +20,7 @@ _MISSING: Final = object()
 SECTION: Final = "state"
 
 
+@final
 class ValueSlot(NamedTuple):
     """One stored value: its JSON text, and the value itself where it may be shared."""
 
@@ -27,6 +28,7 @@ class ValueSlot(NamedTuple):
     shared: Any = _MISSING
 
 
+@final
 class ListSlot(NamedTuple):
     """A stored list: the items themselves where they may be shared, else their JSON texts."""
 
@@ -64,7 +66,7 @@ def read_slot(key: AnyKey, slot: Slot | None) -> Any:
     """A value for one reader."""
     if slot is None:
         return key.initial()
-    if isinstance(slot, ValueSlot):
+    if type(slot) is ValueSlot:
         return key.codec.decode(slot.data) if slot.shared is _MISSING else slot.shared
     if slot.shared:
         return list(slot.items)
@@ -83,13 +85,15 @@ class ThreadState:
 
     def __getitem__(self, key: StateKey[A, Any]) -> A:
         """The stored value, or the key's initial one. Raises: UnknownStateKey for a key the graph does not have."""
-        known = self._keys.get(key.id)
-        if known is None or (known is not key and known != key):
-            raise UnknownStateKey(key=key.id)
-        value = self._read.get(key.id, _MISSING)
-        if value is _MISSING:
-            value = self._read[key.id] = read_slot(known, self._slots.get(key.id))
-        return cast(A, value)
+        id = key.id
+        if id not in self._keys:
+            raise UnknownStateKey(key=id)
+        known = self._keys[id]
+        if known is not key and known != key:
+            raise UnknownStateKey(key=id)
+        if id not in self._read:
+            self._read[id] = read_slot(known, self._slots.get(id))
+        return self._read[id]
 
     def is_set(self, key: AnyKey) -> bool:
         """True when a value is stored; False too for a key the graph does not have."""

@@ -13,7 +13,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 from ..errors import InvalidRoute
 from ._breakpoint import held_before
@@ -68,10 +68,11 @@ class Superstep:
         Raises: CancelledError when the caller's task was cancelled, after every task is out; a BaseException that is neither
         an Exception nor a cancellation and that a node let escape.
         """
-        due = [task for task in self.execution.frontier if not self._settled(task)]
+        frontier = self.execution.frontier
+        due = [task for task in frontier if not self._settled(task)]
         if len(due) == 1:
             result = self.results[due[0].id] = await self._alone(due[0])
-            if len(self.results) == 1:
+            if due[0] is frontier[-1] is frontier[0]:
                 return [result]
         elif due:
             await self._together(iter(due), len(due))
@@ -114,10 +115,10 @@ class Superstep:
             result = await self._attempt(task)
         finally:
             self._running.discard(own)
-        if self._owned:
-            cancelled = await self._cancelled(own, asked)
-        else:  # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
-            cancelled = own.cancelling() > asked
+        if own.cancelling() <= asked:
+            return result
+        # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
+        cancelled = not self._owned or await self._cancelled(own, asked)
         return TaskResult(task, Ending.CANCELLED) if cancelled else result
 
     async def _together(self, due: Iterator[Task], count: int) -> None:
@@ -162,7 +163,8 @@ class Superstep:
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
             self._crash = self._crash or error
             return
-        if await self._cancelled(cast("asyncio.Task[Any]", asyncio.current_task()), 0):
+        own = asyncio.current_task()
+        if own is not None and own.cancelling() and await self._cancelled(own, 0):
             result = TaskResult(task, Ending.CANCELLED)
         self.results[task.id] = result
         if self._finished is not None:
@@ -174,8 +176,6 @@ class Superstep:
         Before Python 3.13 a TaskGroup whose child failed leaves a request behind that has been met already. Nobody cancelled
         the run then, and the request is forgotten.
         """
-        if own.cancelling() <= asked:
-            return False
         if self._voice.cancelled() or self._interrupted:
             return True
         try:

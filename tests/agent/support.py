@@ -17,6 +17,7 @@ from llm4s_notebook.agent import (
     Asked,
     AskingMiddleware,
     AskingTool,
+    MiddlewareQuestionRequest,
     NeedsApproval,
     Suspended,
     ToolCallRequest,
@@ -25,6 +26,7 @@ from llm4s_notebook.agent import (
     ToolOutcome,
     tool,
 )
+from llm4s_notebook.agent import events as agent_events
 from llm4s_notebook.agent._function_tool import FunctionTool
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.models import AssistantMessage, Completion, Message, ModelRequest, ScriptedClient, ToolCall, ToolMessage
@@ -265,3 +267,16 @@ async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - the condition is somebody else's, with no event to wait for
             await asyncio.sleep(0.001)
+
+
+def only(result: Any) -> tuple[str, MiddlewareQuestionRequest]:
+    """The one middleware question that waits."""
+    ((id, request),) = waiting(result).middleware_questions.items()
+    return id, request
+
+
+async def told(agent: Agent, thread_id: str = "t") -> list[agent_events.AgentEvent]:
+    """The durable agent events of a thread."""
+    records = await agent.runtime.checkpointer.events_after(thread_id, 0)
+    found = [agent_events.decode(record.event.name, record.event.payload) for record in records if type(record.event).__name__ == "Custom"]
+    return [one for one in found if one is not None]

@@ -352,3 +352,96 @@ async def test_answering_a_tool_question_with_an_approval_is_that_tools_error_an
         await agent.resume("t", result.reply(approval, Confirmed(ok=True)))
     after = await agent.resume("t", result.approve(question))
     assert "Invalid answer for 'confirm'" in after.recorded_results[0].content
+
+
+class Number(BaseModel):
+    n: int
+
+
+@pytest.mark.parametrize(
+    ("types", "error"),
+    [
+        ((Number, Number, Number), "Invalid arguments for 'confirm': $.n: required property missing"),
+        ((GoArgs, Number, Number), "Invalid question for 'confirm': $.n: "),
+        ((GoArgs, Confirm, Number), "Invalid answer for 'confirm': $.n: "),
+    ],
+)
+async def test_of_arguments_question_and_answer_the_first_that_does_not_decode_is_the_calls_error(
+    types: tuple[Any, Any, Any], error: str, store: Checkpointer
+):
+    """3.7.3: the tool's types are others than those it asked with; `resume` does not run."""
+    ran: list[str] = []
+
+    class Changed(AskingTool[types]):  # type: ignore[valid-type, misc]  # made per case
+        name = "confirm"
+
+        async def execute(self, args: Any, context: ToolContext) -> ToolOutcome:
+            return ToolError("not asked")
+
+        async def resume(self, args: Any, question: Any, answer: Any, context: ToolContext) -> Any:
+            ran.append("resume")
+            return "resumed"
+
+    first = Agent("assistant", ScriptedClient(calls(call("c1", "confirm", text="x"))), tools=ConfirmTool(), runtime=store, version="1")
+    result = await first.run("go", thread_id="t")
+    (id,) = waiting(result).questions
+    second = Agent("assistant", ScriptedClient("done"), tools=Changed(), runtime=GraphRuntime(store), version="1")
+    done = await second.resume("t", result.reply(id, Confirmed(ok=True)))
+    (text,) = tool_texts(done.messages)
+    assert text.startswith(f'{{"error":"{error}')
+    assert ran == []
+
+
+async def test_a_tool_that_asks_no_questions_any_more_says_so(store: Checkpointer):
+    """3.7.3: an agent of the same version whose tool is a plain one now; its node is still there for what waits."""
+
+    class Gone(ConfirmTool):
+        name = "confirm"
+        question_codec = None
+
+    first = Agent("assistant", ScriptedClient(calls(call("c1", "confirm", text="x"))), tools=ConfirmTool(), runtime=store, version="1")
+    result = await first.run("go", thread_id="t")
+    second = Agent("assistant", ScriptedClient("done"), tools=Gone(), runtime=GraphRuntime(store), version="1")
+    done = await second.resume("t", [review.reply({"ok": True}) for review in result.pending])
+    assert tool_texts(done.messages) == ['{"error":"Invalid question for \'confirm\': the tool asks no questions any more"}']
+
+
+async def test_the_tools_own_check_is_made_when_it_starts_and_not_when_it_goes_on():
+    """3.7.3, 3.2 step 4."""
+    checked: list[str] = []
+
+    class Checked(ConfirmTool):
+        def check(self, args: GoArgs) -> str | None:
+            checked.append(args.text)
+            return "not that" if args.text == "no" else None
+
+    message = calls(call("c1", "confirm", text="no"), call("c2", "confirm", text="yes"))
+    agent = Agent("assistant", ScriptedClient(message, "done"), tools=Checked())
+    result = await agent.run("go", thread_id="t")
+    done = await agent.resume("t", [review.reply({"ok": True}) for review in result.pending])
+    assert tool_texts(done.messages) == ['{"error":"Invalid arguments for \'confirm\': not that"}', "really yes? True"]
+    assert checked == ["no", "yes"]
+
+
+async def test_a_tool_may_ask_as_often_as_it_likes_and_gets_each_question_with_its_answer(store: Checkpointer):
+    """3.7.1, 3.7.4, 4.6: tool question -> tool question, unlimited."""
+    got: list[tuple[str, int]] = []
+
+    class Counting(AskingTool[Nothing, str, int]):
+        name = "counting"
+
+        async def execute(self, args: Nothing, context: ToolContext) -> ToolOutcome:
+            return self.ask("1")
+
+        async def resume(self, args: Nothing, question: str, answer: int, context: ToolContext) -> Any:
+            got.append((question, answer))
+            return self.ask(str(len(got) + 1)) if len(got) < 6 else sum(answer for _, answer in got)
+
+    agent = Agent("assistant", ScriptedClient(calls(call("c1", "counting")), "done"), tools=Counting(), runtime=store)
+    result = await agent.run("go", thread_id="t")
+    for number in range(1, 7):
+        ((id, request),) = waiting(result).questions.items()
+        assert request.question == str(number)
+        result = await agent.resume("t", result.reply(id, number * 10))
+    assert got == [(str(number), number * 10) for number in range(1, 7)]
+    assert tool_texts(result.messages) == ["210"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from llm4s_notebook.agent import Agent, Blocked, Completed, Handoff, StepLimitReached
+from llm4s_notebook.agent import Agent, AgentMiddleware, AgentNode, Blocked, Completed, Handoff, StepLimitReached
 from llm4s_notebook.agent import events as agent_events
 from llm4s_notebook.agent._turn import TRANSFER
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError
-from llm4s_notebook.models import AssistantMessage, ScriptedClient, SystemMessage, UserMessage, calls
+from llm4s_notebook.graph import RunContext
+from llm4s_notebook.models import AssistantMessage, ModelRequest, ScriptedClient, SystemMessage, UserMessage, calls
 
-from .support import ConfirmTool, call, deploy_into, echo, gated_into, roles, tool_texts, waiting
+from .support import ConfirmTool, Wrap, call, deploy_into, echo, gated_into, policy, roles, tool_texts, waiting
 
 TO_PHYSICS = calls(call("h1", "handoff_to_physics", reason="it is about light"))
 
@@ -228,3 +231,85 @@ async def test_an_imported_history_of_calls_and_results_is_checked():
     assert roles(result.messages) == ["user", "assistant", "user", "assistant"]
     with pytest.raises(ConfigError, match="history is imported only into a new thread"):
         await agent.run("go", thread_id="t", history=[UserMessage("u")])
+
+
+async def test_a_gate_and_a_model_wrapper_belong_to_the_agent_they_were_given_to(store: Checkpointer):
+    """7.4: the root's approvals do not gate the target's tools; its boundary hooks guard the family."""
+    ran: list[str] = []
+    seen: list[str] = []
+
+    async def model(request: ModelRequest, context: RunContext, next: Any) -> Any:
+        seen.append(context.node_id)
+        return await next(request)
+
+    async def text(text: str, _context: Any) -> str:
+        return f"{text}!"
+
+    def target(*middleware: AgentMiddleware) -> Agent:
+        client = ScriptedClient(calls(call("c1", "deploy", what="x")), "done")
+        return Agent("target", client, tools=deploy_into(ran), middleware=middleware)
+
+    def root(target: Agent) -> Agent:
+        return Agent(
+            "root",
+            ScriptedClient(calls(call("h1", "handoff_to_target", reason="r"))),
+            handoffs=target,
+            middleware=[policy("deploy"), Wrap("wrap", model=model, before=text, after=text)],
+            runtime=store,
+        )
+
+    result = await root(target()).run("go", thread_id="t")
+    assert (result.answer, ran, seen) == ("done!", ["x"], ["root/model"])
+    assert result.messages[0].content == "go!"  # type: ignore[union-attr]  # a user message
+    gated = await root(target(policy("deploy"))).run("go", thread_id="u")
+    ((_, request),) = waiting(gated).approvals.items()
+    assert (request.source, ran) == ("policy", ["x"])
+
+
+async def test_context_is_left_out_only_of_what_a_target_is_sent_after_that_handoff(store: Checkpointer):
+    """7.8: another agent that hands over to it with context sends all; the last user message before the transfer is kept."""
+    expert = ScriptedClient("one", calls(call("h3", "handoff_to_helper", reason="r")), "two")
+    helper = ScriptedClient(calls(call("h4", "handoff_to_expert", reason="r")))
+    agents: dict[str, Agent] = {}
+    agents["helper"] = Agent("helper", helper, handoffs=Handoff(lambda: agents["expert"]))
+    agents["expert"] = Agent("expert", expert, handoffs=Handoff(lambda: agents["helper"]))
+    client = ScriptedClient("hello", calls(call("h1", "handoff_to_expert", reason="r")))
+    root = Agent("root", client, handoffs=Handoff(agents["expert"], preserve_context=False), runtime=store)
+    await root.run("first question", thread_id="t")
+    result = await root.run("second question", thread_id="t")
+    assert [message.content for message in expert.requests[0].messages] == ["second question", None, "Transferred to expert"]  # type: ignore[union-attr]  # all have content
+    assert len(result.messages) == 6
+    done = await root.run("third question", thread_id="t")
+    assert done.answer == "two"
+    sent = [[message.content for message in request.messages] for request in expert.requests]  # type: ignore[union-attr]  # all have content
+    assert sent[1] == ["second question", None, "Transferred to expert", "one", "third question"]
+    assert sent[2] == [message.content for message in done.messages[:-1]]  # type: ignore[union-attr]  # all have content
+    assert sent[2][:2] == ["first question", "hello"]
+
+
+async def test_a_handoff_ends_with_the_turn_only_when_the_turn_is_taken_back(store: Checkpointer):
+    """7.3, 7.7: given up while the target waits, the root is active again; otherwise the target begins the next turn."""
+    target = Agent("target", ScriptedClient(calls(call("c1", "gated", what="x")), "hello", "again"), tools=gated_into([]))
+    handoff = calls(call("h1", "handoff_to_target", reason="r"))
+    root = Agent("root", ScriptedClient(handoff, handoff), handoffs=target, runtime=store)
+    waits = await root.run("go", thread_id="t")
+    assert waits.active_agent == "target"
+    given_up = await root.abandon("t")
+    assert (given_up.active_agent, given_up.state.is_set(TRANSFER)) == ("root", False)
+    first = await root.run("go", thread_id="t")
+    second = await root.run("more", thread_id="t")
+    assert (first.answer, second.answer, second.active_agent) == ("hello", "again", "target")
+
+
+async def test_no_breakpoint_and_no_gate_arises_from_a_refused_batch():
+    """7.2: no call of it reaches its tool's node."""
+    message = calls(call("c1", "deploy", what="x"), call("h1", "handoff_to_physics", reason="r"))
+    agent = Agent(
+        "triage",
+        ScriptedClient(message, "done"),
+        tools=deploy_into([]),
+        middleware=policy("deploy"),
+        handoffs=Agent("physics", ScriptedClient()),
+        interrupt_before=AgentNode.TOOL,
+    )
+    assert (await agent.run("go")).status == Completed("done")

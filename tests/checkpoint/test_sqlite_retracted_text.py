@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,7 +74,7 @@ class Turns:
                 case _:
                     patch.append(Unset("task", f"{chance.randint(0, 8)}"))
         made = draft(self.clock, number, "", *patch, thread=thread, status=COMPLETED if ends else RUNNING)
-        made = replace(made, header=replace(made.header, body=self.text(thread), journal=self.text(thread)))
+        made = made._replace(header=made.header._replace(body=self.text(thread), journal=self.text(thread)))
         writes = tuple(write(f"run/{number}", f"{n}", self.text(thread)) for n in range(chance.choice([0, 0, 1, 20])))
         await self.store.commit(thread, Commit(token=self.tokens[thread], checkpoints=(made,), writes=writes))
         if ends:

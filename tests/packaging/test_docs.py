@@ -34,6 +34,14 @@ def test_the_code_in_the_readme_runs_and_says_what_waits(tmp_path: Path) -> None
     assert (tmp_path / "threads.db").stat().st_size > 0
 
 
+def test_the_graph_by_hand_runs_and_prints_what_the_page_says(tmp_path: Path) -> None:
+    """docs/graphs.md: one program and its output."""
+    page = (ROOT / "docs" / "graphs.md").read_text(encoding="utf-8")
+    [program], [printed] = re.findall(r"```python\n(.*?)```", page, re.DOTALL), re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == (printed, "")
+
+
 def test_the_readme_boasts_of_nothing() -> None:
     """It says what is there and what is not."""
     words = set(re.findall(r"[a-z-]+", (ROOT / "README.md").read_text(encoding="utf-8").lower()))
