@@ -229,8 +229,10 @@ async def test_an_imported_history_of_calls_and_results_is_checked():
     assert (await agent.runtime.checkpointer.head("t")).checkpoint_id is None
     result = await agent.run("go", thread_id="t", history=[UserMessage("u"), AssistantMessage("a")])
     assert roles(result.messages) == ["user", "assistant", "user", "assistant"]
+    before = await agent.runtime.checkpointer.head("t")
     with pytest.raises(ConfigError, match="history is imported only into a new thread"):
         await agent.run("go", thread_id="t", history=[UserMessage("u")])
+    assert await agent.runtime.checkpointer.head("t") == before
 
 
 async def test_a_gate_and_a_model_wrapper_belong_to_the_agent_they_were_given_to(store: Checkpointer):

@@ -103,7 +103,7 @@ async def test_an_update_of_a_key_nobody_declares_fails_the_run_naming_it(durabl
 
 
 async def test_a_key_that_a_middleware_declares_may_be_updated_by_any_call():
-    """TOOL-21."""
+    """TOOL-21, 4.1.3."""
 
     async def adding(_request: Any, _context: Any, next: Any) -> Any:
         outcome = await next()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,10 +16,13 @@ from llm4s_notebook.agent import (
     InterruptKind,
     MiddlewareHook,
     MiddlewareQuestionRequest,
+    NeedsApproval,
+    ToolContext,
     ToolQuestionRequest,
+    tool,
 )
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import DecodeError, EncodeError, InvalidResume
+from llm4s_notebook.errors import DecodeError, EncodeError, InvalidResume, ThreadBusy
 from llm4s_notebook.graph import GraphRuntime, RunConfig
 from llm4s_notebook.models import ScriptedClient, calls
 
@@ -171,3 +175,36 @@ async def test_a_thread_that_waits_was_stored_before_the_call_returned(store: Ch
         id, _ = only(result)
         result = await agent.resume(mode.value, result.reply(id, Info(value="p")), RunConfig(durability=mode))
         assert await agent.with_(runtime=GraphRuntime(store)).result(mode.value) == result
+
+
+async def test_while_a_run_holds_the_thread_no_answer_is_taken(store: Checkpointer):
+    """2.4.5: refused as busy, from this runtime and from another; afterwards the same answer is."""
+    gate, entered = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow(context: ToolContext, text: str) -> Any:
+        """Wait once approved."""
+        if not context.approved:
+            return NeedsApproval("slow")
+        if text == "first":
+            entered.set()
+            await gate.wait()
+        return text
+
+    client = ScriptedClient(calls(call("c1", "slow", text="first"), call("c2", "slow", text="second")), "done")
+    agent = Agent("assistant", client, tools=slow, runtime=store)
+    result = await agent.run("go", thread_id="t")
+    first, second = result.pending
+    run = await agent.start_resume("t", first.approve())
+    await entered.wait()
+    for one in (agent, agent.with_(runtime=GraphRuntime(store))):
+        with pytest.raises(ThreadBusy):
+            await one.resume("t", second.approve())
+        with pytest.raises(ThreadBusy):
+            await one.recover("t")
+        with pytest.raises(ThreadBusy):
+            await one.run("more", thread_id="t")
+    gate.set()
+    after = await run
+    assert after.pending == (second,)
+    assert (await agent.resume("t", second.approve())).status == Completed("done")
