@@ -8,12 +8,13 @@ import pytest
 
 from llm4s_notebook.agent import Agent, AgentMiddleware, AgentNode, Blocked, Completed, GuardrailMiddleware, Handoff, StepLimitReached
 from llm4s_notebook.agent import events as agent_events
+from llm4s_notebook.agent._handoff import MIXED_BATCH
 from llm4s_notebook.agent._turn import TRANSFER
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.guardrails import WordList
-from llm4s_notebook.models import AssistantMessage, ModelRequest, ScriptedClient, SystemMessage, UserMessage, calls
+from llm4s_notebook.models import AssistantMessage, ModelRequest, ScriptedClient, SystemMessage, UserMessage, calls, compact
 
 from .support import ConfirmTool, Wrap, call, deploy_into, echo, gated_into, policy, roles, tool_texts, waiting
 
@@ -65,12 +66,14 @@ async def test_a_handoff_beside_other_calls_runs_nothing_and_asks_the_same_agent
 
 
 async def test_two_handoffs_in_one_message_are_refused_too():
-    """HO-04: no transfer is recorded."""
+    """HO-04, 7.2: every call gets the rule, no transfer is recorded, and the refusal costs a step."""
     message = calls(call("h1", "handoff_to_a", reason="r"), call("h2", "handoff_to_b", reason="r"))
-    agent = Agent("root", ScriptedClient(message, "done"), handoffs=[Agent("a", ScriptedClient()), Agent("b", ScriptedClient())])
+    client = ScriptedClient(message, message, "never")
+    agent = Agent("root", client, handoffs=[Agent("a", ScriptedClient()), Agent("b", ScriptedClient())], max_steps=2)
     result = await agent.run("go")
-    assert len(tool_texts(result.messages)) == 2
+    assert tool_texts(result.messages) == [compact({"error": MIXED_BATCH})] * 4
     assert (result.active_agent, result.state.is_set(TRANSFER)) == ("root", False)
+    assert (result.status, len(client.requests)) == (StepLimitReached(), 2)
 
 
 async def test_without_context_the_target_is_sent_the_last_question_and_the_transfer_only():

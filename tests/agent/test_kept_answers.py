@@ -213,6 +213,9 @@ async def test_a_call_that_waits_in_three_ways_is_asked_about_once_in_each(first
         status = waiting(result)
         request = {**status.approvals, **status.questions, **status.middleware_questions}[review.id]
         told.append((review.kind, getattr(request, "approved", False), len(request.answers), review.arguments))
+        message = result.messages[1]
+        assert isinstance(message, AssistantMessage)
+        assert message.tool_calls == (request.call,)  # an edit is in the history while its call waits again (3.5.4)
         match review.kind:
             case "approval":
                 answer = review.edit({"text": "y"}) if edited else review.approve()

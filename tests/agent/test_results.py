@@ -26,7 +26,7 @@ from llm4s_notebook.errors import DecodeError, EncodeError, InvalidResume, Threa
 from llm4s_notebook.graph import GraphRuntime, RunConfig
 from llm4s_notebook.models import ScriptedClient, calls
 
-from .support import Confirm, Confirmed, ConfirmTool, Environment, Info, Need, call, echo, gated_into, only, policy, sizes, waiting
+from .support import Confirm, Confirmed, ConfirmTool, Environment, Info, Need, Region, call, echo, gated_into, only, policy, sizes, waiting
 
 EVERY_KIND = calls(
     call("c1", "echo", text="held"), call("c2", "echo", text="asked"), call("c3", "confirm", text="y"), call("c4", "gated", what="x")
@@ -208,3 +208,16 @@ async def test_while_a_run_holds_the_thread_no_answer_is_taken(store: Checkpoint
     after = await run
     assert after.pending == (second,)
     assert (await agent.resume("t", second.approve())).status == Completed("done")
+
+
+async def test_a_result_says_what_its_turn_was_asked(store: Checkpointer):
+    """2.1.1: as the caller wrote it, whatever hooks made of it; nothing once the turn was taken back."""
+    agent = Agent(
+        "assistant", ScriptedClient("one", calls(call("c1", "gated", what="x"))), tools=gated_into([]), middleware=Region(), runtime=store
+    )
+    waits = await agent.run("go", thread_id="t")
+    assert waits.query is None  # nothing of the turn is stored yet
+    done = await agent.resume("t", waits.reply(only(waits)[0], Info(value="eu")))
+    assert (done.query, done.messages[0].content) == ("go", "go (region eu)")  # type: ignore[union-attr]  # a user message
+    assert (await agent.run("my region", thread_id="t")).query == "my region"
+    assert (await agent.abandon("t")).query is None

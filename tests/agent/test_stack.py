@@ -174,16 +174,16 @@ async def test_a_wrapper_may_run_the_tool_twice_and_return_the_second_outcome():
     assert ran == ["x", "x"]
 
 
-@pytest.mark.parametrize("reworded", [False, True])
-async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: bool):
-    """MW-11, MW-12, 3.5.2: passing on keeps the inner source; rewording makes the rewording wrapper the source."""
+@pytest.mark.parametrize("reworded", [None, "outer says", "inner says"])
+async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: str | None):
+    """MW-11, MW-12, 3.5.2: passing on keeps the inner source; a new outcome, even an equal one, has the wrapper that made it as source."""
 
     async def asking(_request: Any, _context: Any, _next: Any) -> Any:
         return NeedsApproval("inner says")
 
     async def outer(_request: Any, _context: Any, next: Any) -> Any:
         outcome = await next()
-        return NeedsApproval("outer says") if reworded else outcome
+        return NeedsApproval(reworded) if reworded else outcome
 
     agent = Agent(
         "assistant",
@@ -192,7 +192,7 @@ async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: bool):
         middleware=[Wrap("outer", tool=outer), Wrap("inner", tool=asking)],
     )
     (request,) = waiting(await agent.run("go")).approvals.values()
-    assert (request.source, request.reason) == (("outer", "outer says") if reworded else ("inner", "inner says"))
+    assert (request.source, request.reason) == (("outer", reworded) if reworded else ("inner", "inner says"))
 
 
 async def test_an_outcome_kept_from_an_earlier_next_keeps_its_source():
