@@ -48,7 +48,7 @@ class TaskRecord:
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
     nodes = plan.nodes
-    parts: list[bytes] = []
+    lines: list[bytes] = []
     at = 0
     for result in results:
         task = result.task
@@ -66,12 +66,11 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
                     for index, write in enumerate(result.writes, at)
                 ]
                 line += b',"updates":[%b]' % b",".join(shown)
-            made = following.routed.get(task.id)
-            if made:
-                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in made])
+            if task.id in following.routed:
+                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in following.routed[task.id]])
         at += len(result.writes)
-        parts.append(line + b"}")
-    return b"[" + b",".join(parts) + b"]"
+        lines.append(line + b"}")
+    return b"[%b]" % b",".join(lines)
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
