@@ -88,7 +88,9 @@ def _long_update(plan: Plan, following: Advance, write: Write, index: int) -> by
         if index in placed:
             return b'{"key":%b,"item":%d}' % (plan.keys[write.key].text, placed[index])
         if write.key in added:
-            data = _referring(data, added[write.key])
+            shorter = _referring(data, added[write.key])
+            if shorter is not data:
+                return b'%b,"refers":true}' % update_record(plan, write, shorter)[:-1]
     return update_record(plan, write, data)
 
 
@@ -144,5 +146,5 @@ def _resolved(update: dict[str, Any], entries: Entries) -> dict[str, Any]:
     if "item" in update:
         return {"key": update["key"], "value": item(update["item"])}
     if "value" in update:
-        return {"key": update["key"], "value": walk(update["value"])}
+        return {"key": update["key"], "value": walk(update["value"]) if update.get("refers") is True else update["value"]}
     return {"key": update["key"], "remove": True}
