@@ -14,8 +14,9 @@ Values that are JSON text already are put in as they are: nothing is decoded to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from json.encoder import encode_basestring
 from typing import Any, cast
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..errors import EncodeError
 from ._codec import encode_json
@@ -30,8 +31,8 @@ from ._state import Write
 def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
     try:
-        return encode_basestring(value).encode()
-    except UnicodeEncodeError as error:
+        return to_json(value)
+    except PydanticSerializationError as error:
         raise EncodeError(problems=[str(error)], what="an id") from error
 
 
