@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, StateKey, task_records
