@@ -13,6 +13,7 @@ from ..models import AssistantMessage, Json, SystemMessage, ToolCall, ToolMessag
 from ._bare import bare
 from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
 from ._status import AnyStatus, Suspended
+from ._visible import cut
 
 
 class InterruptKind(StrEnum):
@@ -75,7 +76,7 @@ class PendingReview(BaseModel):
 
     def __str__(self) -> str:
         parts = [self._what(), f"{self.tool_name} {compact(self.arguments)}" if self.tool_name is not None else ""]
-        return f"PendingReview({self.kind.name} {self.id}: {' '.join(part for part in parts if part)})"
+        return f"PendingReview({self.kind.name} {cut(self.id)}: {cut(' '.join(part for part in parts if part))})"
 
     __repr__ = __str__
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 from ._config import BreakpointPhase
 from ._plan import Plan
@@ -28,14 +28,18 @@ class Origin(NamedTuple):
     node_id: str
 
 
-class BoundSend(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundSend:
     """A checked route to one task; `payload` is JSON text."""
 
     node: str
     payload: bytes
 
 
-class BoundFanOut(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundFanOut:
     """A checked fan-out; `payloads` are JSON texts."""
 
     join: str

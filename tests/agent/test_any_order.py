@@ -132,14 +132,14 @@ picks = st.lists(st.integers(0, 99), min_size=1, max_size=20)
 deaths = st.lists(st.integers(1, 12), min_size=1, max_size=3)
 
 
-@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(play=plays(), picks=picks)
 def test_any_order_ends_the_turn_as_if_all_had_been_answered_at_once(play: Play, picks: list[int]) -> None:
     """2.4.2, 2.4.3, 4.5.1, F11: messages, status, usage, questions asked, requests sent and calls run."""
     check(play, picks, [])
 
 
-@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(play=plays(), picks=picks, deaths=deaths)
 def test_any_order_and_any_deaths_end_it_the_same_way(play: Play, picks: list[int], deaths: list[int]) -> None:
     """2.4.7, 2.4.8, 4.5.6, D13: whoever goes on, at whatever commit the one before died."""

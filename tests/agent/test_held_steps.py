@@ -121,6 +121,7 @@ async def test_a_run_may_name_any_node(node: str, phase: BreakpointPhase, stored
         if waiting(result).breakpoints:
             stops.append((held(result), roles(result.messages)))
         (review,) = result.pending
+        assert review.owner == "assistant"
         match review.kind:
             case "breakpoint":
                 answer = review.proceed()
