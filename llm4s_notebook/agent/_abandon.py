@@ -29,7 +29,8 @@ def _update(execution: Execution) -> Command:
     if _has_stored_nothing(execution):
         # the stored turn is the one before; only how this one ended is noted
         return Command().update(TURN, Turn(agent=state[ACTIVE_AGENT], outcome=ABANDONED))
-    return removal(state[TURN], ABANDONED).remove(TOOL_RESULTS).remove(CALL_SECRETS)
+    command = removal(state[TURN], ABANDONED).remove(TOOL_RESULTS)
+    return command.remove(CALL_SECRETS) if state.is_set(CALL_SECRETS) else command
 
 
 def _has_stored_nothing(execution: Execution) -> bool:

@@ -23,7 +23,7 @@ from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
 from ._read import Reader, schemas_of
 from ._result import AgentResult
-from ._run import AgentRun, explained
+from ._run import AgentRun, StoredVersion, explained
 from ._status import Suspended
 from ._sync import run_blocking
 from ._tool import AgentTool
@@ -240,7 +240,7 @@ class Agent:
         try:
             await abandon_turn(self.runtime, built, thread_id)
         except RestoreRejected as rejected:
-            raise explained(rejected, thread_id) from rejected
+            raise await self._explained(rejected, thread_id) from rejected
         return await self.result(thread_id)
 
     async def forget(self, thread_id: str) -> None:
@@ -268,8 +268,19 @@ class Agent:
         except PendingInterrupts as waiting:
             raise await self._what_waits(waiting) from None
         except RestoreRejected as rejected:
-            raise explained(rejected, thread_id) from rejected
+            raise await self._explained(rejected, thread_id) from rejected
         return AgentRun(handle, built, self.runtime)
+
+    async def _explained(self, rejected: RestoreRejected, thread_id: str) -> RestoreRejected:
+        """The same refusal with the ways on, which depend on what has changed (D14)."""
+        latest = await self.runtime.checkpointer.latest(thread_id)
+        if latest is None or rejected.damaged or latest.checkpoint.graph_id != self.id:
+            return explained(rejected, thread_id, None)
+        header = latest.checkpoint.header
+        graph = self._compiled(header.graph_version).graph
+        built = self._build()
+        settled = built.settled_messages(built.stored(latest.checkpoint))
+        return explained(rejected, thread_id, StoredVersion(header.graph_version, graph.fingerprint == header.fingerprint, settled))
 
     async def _what_waits(self, waiting: PendingInterrupts) -> PendingInterrupts:
         """The same refusal, naming what waits (F23)."""
@@ -305,13 +316,17 @@ class Agent:
     def _build(self) -> Reader:
         """The compiled family; made once. Raises: ConfigError for what is wrong with the family."""
         if self._built is None:
-            lineage = trace(self.settings)
-            family = Family(self.id, lineage.members())
-            parts = lineage.parts()
-            graph = compile_family(family, version=self._version or version_of(parts), parts=parts)
-            self._held = lineage.held_nodes(family)
-            self._built = Reader(family, graph, schemas_of(family))
+            self._built = self._compiled(self._version)
         return self._built
+
+    def _compiled(self, version: str | None) -> Reader:
+        """The family under a version, or under the digest of its parts."""
+        lineage = trace(self.settings)
+        family = Family(self.id, lineage.members())
+        parts = lineage.parts()
+        graph = compile_family(family, version=version or version_of(parts), parts=parts)
+        self._held = lineage.held_nodes(family)
+        return Reader(family, graph, schemas_of(family))
 
 
 def _steps(field: str, given: Iterable[AgentNode] | AgentNode, problems: Problems) -> tuple[AgentNode, ...]:

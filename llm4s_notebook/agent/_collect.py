@@ -9,7 +9,7 @@ from ._call_secrets import CALL_SECRETS
 from ._family import MemberNodes
 from ._messages import MESSAGES, TOOL_RESULTS, AppendMessages
 
-COLLECT_WRITES = (MESSAGES, TOOL_RESULTS, CALL_SECRETS)
+COLLECT_WRITES = (MESSAGES, TOOL_RESULTS)
 
 
 def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Command:

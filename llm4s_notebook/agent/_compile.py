@@ -9,7 +9,6 @@ from ..graph import Block, Command, CompiledGraph, GraphBuilder, NodeRef, Resume
 from ._asking_middleware import AskingMiddleware
 from ._call import CallTask, CallWork
 from ._call_input import CallInput
-from ._call_secrets import CALL_SECRETS
 from ._cancel import without_leftovers
 from ._codec import Codec
 from ._collect import COLLECT_WRITES, collect
@@ -35,7 +34,7 @@ def compile_family(family: Family, *, version: str, parts: Mapping[str, str]) ->
     family.nodes = {id: _declared(builder, member) for id, member in family.members.items()}
     models = [nodes.model for nodes in family.nodes.values()]
     members = family.members.values()
-    builder.reads(*LOOP_KEYS)
+    builder.reads(*LOOP_KEYS, *family.secret_keys)
 
     @builder.implement(entry, writes=INPUT_WRITES, routes=models, bookkeeping=not any(member.stack.before for member in members))
     async def take(given: TurnInput, state: ThreadState, context: RunContext) -> _Result:
@@ -82,7 +81,8 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     nodes = family.nodes[member.id]
     targets = [family.nodes[route.target].model for route in member.handoffs.values()]
     model_routes = [nodes.call_tool, nodes.batch, nodes.finish, *targets, *([nodes.model] if targets else [])]
-    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, CALL_SECRETS, *member.all_writes())
+    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, *family.secret_keys, *member.all_writes())
+    model_writes = (*MODEL_WRITES, *family.secret_keys)
     guarded = any(one.stack.after for one in family.guards(member.id))
 
     async def model(_none: None, state: ThreadState, context: RunContext) -> _Result:
@@ -97,10 +97,10 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     async def gather(_none: None, state: ThreadState, context: RunContext) -> _Result:
         return collect(nodes, state, context)
 
-    builder.implement(nodes.model, writes=MODEL_WRITES, routes=model_routes)(model)
+    builder.implement(nodes.model, writes=model_writes, routes=model_routes)(model)
     builder.implement(nodes.call_tool, writes=call_writes)(call_tool)
     builder.implement(nodes.finish, writes=FINISH_WRITES, bookkeeping=not guarded)(finish)
-    builder.implement(nodes.collect, writes=COLLECT_WRITES, routes=nodes.model, bookkeeping=True)(gather)
+    builder.implement(nodes.collect, writes=(*COLLECT_WRITES, *family.secret_keys), routes=nodes.model, bookkeeping=True)(gather)
     _implement_approval(builder, family, member, call_writes)
     for ref in nodes.ask.values():
         _implement_ask(builder, family, member, ref, call_writes)
@@ -170,7 +170,7 @@ def _implement_asked(
 
     writes: Mapping[MiddlewareHook, tuple[StateKey[Any, Any], ...]] = {
         MiddlewareHook.BEFORE_AGENT: INPUT_WRITES,
-        MiddlewareHook.WRAP_MODEL_CALL: MODEL_WRITES,
+        MiddlewareHook.WRAP_MODEL_CALL: (*MODEL_WRITES, *family.secret_keys),
         MiddlewareHook.WRAP_TOOL_CALL: call_writes,
         MiddlewareHook.AFTER_AGENT: FINISH_WRITES,
     }

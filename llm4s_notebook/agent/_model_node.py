@@ -10,7 +10,7 @@ from ..graph import Command, RunContext, Suspend, ThreadState
 from ..models import AssistantMessage, Completion, Message, ModelRequest, SystemMessage, ToolCall, ToolMessage
 from . import events
 from ._call_input import CallInput
-from ._call_secrets import CALL_SECRETS, hiding
+from ._call_secrets import hiding
 from ._decision import GivenAnswer
 from ._family import Family, Member
 from ._handoff import MIXED_BATCH, HandoffRoute, sent_after, transferred
@@ -20,7 +20,7 @@ from ._request import MiddlewareHook, MiddlewareQuestionRequest
 from ._turn import ACTIVE_AGENT, TRANSFER, TURN, USAGE, Outcome, Transfer, UsageEntry
 from .events import announce
 
-MODEL_WRITES = (MESSAGES, USAGE, TURN, ACTIVE_AGENT, TRANSFER, CALL_SECRETS)
+MODEL_WRITES = (MESSAGES, USAGE, TURN, ACTIVE_AGENT, TRANSFER)
 
 
 async def call_model(

@@ -161,6 +161,15 @@ class Reader:
         owners = {one.id: self.owner(one.resume_node) for one in waiting}
         return self.result(thread_id, run_id, partition(waiting, state, self.family), state, owners)
 
+    def settled_messages(self, result: AgentResult) -> int | None:
+        """How many of a stored thread's messages come before the turn that is open; None where no turn is."""
+        if not isinstance(result.status, Suspended | Unfinished):
+            return None
+        turn = result.state[TURN]
+        if turn.outcome is not None or turn.message_id is None:
+            return len(result.messages)  # nothing of the open turn is stored yet
+        return next((at for at, message in enumerate(result.messages) if message.id == turn.message_id), len(result.messages))
+
     def without_secrets(self, messages: Iterable[Message]) -> tuple[Message, ...]:
         """Messages from outside as they are stored: with dots for what a tool of the family calls secret."""
         places = {name: places for member in self.family.members.values() for name, places in member.secret_places.items()}

@@ -7,7 +7,6 @@ from typing import Any, Literal, cast
 
 from ..graph import StateKey
 from ..models import Usage, UsageSummary
-from ._call_secrets import CALL_SECRETS
 from ._messages import MESSAGES, TOOL_RESULTS
 from ._status import AnyStatus, Blocked, Completed, StepLimitReached
 
@@ -83,5 +82,5 @@ ACTIVE_AGENT: StateKey[str | None, str | None] = StateKey.replace("active-agent"
 TURN: StateKey[Turn, Turn] = StateKey.replace("turn", Turn, initial=Turn())
 TRANSFER: StateKey[Transfer | None, Transfer | None] = StateKey.replace("transfer", cast(Any, Transfer | None), initial=None)
 
-LOOP_KEYS = (MESSAGES, TOOL_RESULTS, USAGE, ACTIVE_AGENT, TURN, TRANSFER, CALL_SECRETS)
+LOOP_KEYS = (MESSAGES, TOOL_RESULTS, USAGE, ACTIVE_AGENT, TURN, TRANSFER)
 LOOP_KEY_IDS = frozenset(key.id for key in LOOP_KEYS)

@@ -48,7 +48,7 @@ class TaskRecord:
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
     nodes = plan.nodes
-    parts: list[bytes] = []
+    lines: list[bytes] = []
     at = 0
     for result in results:
         task = result.task
@@ -66,12 +66,11 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
                     for index, write in enumerate(result.writes, at)
                 ]
                 line += b',"updates":[%b]' % b",".join(shown)
-            made = following.routed.get(task.id)
-            if made:
-                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in made])
+            if task.id in following.routed:
+                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in following.routed[task.id]])
         at += len(result.writes)
-        parts.append(line + b"}")
-    return b"[" + b",".join(parts) + b"]"
+        lines.append(line + b"}")
+    return b"[%b]" % b",".join(lines)
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
@@ -89,7 +88,9 @@ def _long_update(plan: Plan, following: Advance, write: Write, index: int) -> by
         if index in placed:
             return b'{"key":%b,"item":%d}' % (plan.keys[write.key].text, placed[index])
         if write.key in added:
-            data = _referring(data, added[write.key])
+            shorter = _referring(data, added[write.key])
+            if shorter is not data:
+                return b'%b,"refers":true}' % update_record(plan, write, shorter)[:-1]
     return update_record(plan, write, data)
 
 
@@ -145,5 +146,5 @@ def _resolved(update: dict[str, Any], entries: Entries) -> dict[str, Any]:
     if "item" in update:
         return {"key": update["key"], "value": item(update["item"])}
     if "value" in update:
-        return {"key": update["key"], "value": walk(update["value"])}
+        return {"key": update["key"], "value": walk(update["value"]) if update.get("refers") is True else update["value"]}
     return {"key": update["key"], "remove": True}

@@ -265,8 +265,9 @@ class Run:
         """The events of the tasks that the ledger was not handed yet, in frontier order."""
         told: list[EventDraft] = []
         for one in results:
-            if one.task.id not in self._noted:
-                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(one.task.id, now))
+            id = one.task.id
+            if id not in self._noted:
+                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(id, now))
         return told
 
     async def _keep(self, results: list[TaskResult]) -> None:

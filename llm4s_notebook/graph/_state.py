@@ -187,15 +187,15 @@ def _append(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
 
 def _replace(key: AnyKey, last: Write, applied: Applied) -> None:
     """The last operation wins; its text is the value's text."""
-    before = applied.slots.get(key.id)
-    data = last.data
+    id, data, slots = key.id, last.data, applied.slots
+    before = slots.get(id)
     if data is None:
         if before is not None:
-            del applied.slots[key.id]
-            applied.patch.append(Unset(SECTION, key.id))
+            del slots[id]
+            applied.patch.append(Unset(SECTION, id))
     elif type(before) is not ValueSlot or before.data != data:
-        applied.slots[key.id] = ValueSlot(data, last.value if key.codec.shareable else _MISSING)
-        applied.patch.append(Set(SECTION, key.id, data))
+        slots[id] = ValueSlot(data, last.value if key.codec.shareable else _MISSING)
+        applied.patch.append(Set(SECTION, id, data))
 
 
 def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:

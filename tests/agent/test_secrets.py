@@ -39,7 +39,7 @@ from llm4s_notebook.agent import (
 )
 from llm4s_notebook.agent._call_secrets import CALL_SECRETS
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer, SqliteCheckpointer
-from llm4s_notebook.errors import InvalidResume, Llm4sError, ToolFailed
+from llm4s_notebook.errors import ConfigError, InvalidResume, Llm4sError, ToolFailed
 from llm4s_notebook.models import AssistantMessage, Message, ScriptedClient, ToolCall, ToolMessage, UserMessage, calls
 
 from .support import Wrap, call, client_of, deploy_into, policy, tool_texts
@@ -737,9 +737,9 @@ async def test_a_secret_whose_place_is_gone_is_not_run_as_dots() -> None:
 
     store = InMemoryCheckpointer()
     message = calls(call("c1", "sign_in", password="hunter2"))
-    first = Agent("assistant", ScriptedClient(message), tools=sign_in, middleware=policy("sign_in"), runtime=store, version="1")
+    first = Agent("assistant", ScriptedClient(message), tools=[sign_in, connect], middleware=policy("sign_in"), runtime=store, version="1")
     (review,) = (await first.run("go", thread_id="t")).pending
-    then = Agent("assistant", ScriptedClient("done"), tools=plain, middleware=policy("sign_in"), runtime=store, version="1")
+    then = Agent("assistant", ScriptedClient("done"), tools=[plain, connect], middleware=policy("sign_in"), runtime=store, version="1")
     done = await then.resume("t", review.approve())
     assert got == []
     assert "has no place in the tool's arguments any more" in tool_texts(done.messages)[0]
@@ -853,6 +853,23 @@ async def test_the_form_takes_dots_whatever_a_secret_must_be() -> None:
     assert properties["password"] == {"type": "string", "format": "password", "writeOnly": True, "description": "long"}
     assert properties["number"] == {"writeOnly": True}
     assert sign_in.spec.parameters["properties"]["password"]["minLength"] == 12
+
+
+def test_the_key_of_secrets_is_the_loops_and_there_only_where_a_tool_has_secrets() -> None:
+    """1.2.1, 1.2.2, 3.8.2."""
+
+    def keys(agent: Agent) -> set[str]:
+        return {key.id for key in agent.graph.keys}
+
+    without = Agent("assistant", ScriptedClient(), tools=deploy_into([]))
+    assert keys(Agent("assistant", ScriptedClient(), tools=connect)) == keys(without) | {"call-secrets"}
+
+    @tool(writes=[CALL_SECRETS])
+    async def thief() -> None:
+        """Write what is not its own."""
+
+    with pytest.raises(ConfigError, match=r"tool 'thief' declares a key the loop owns \(call-secrets\)"):
+        Agent("assistant", ScriptedClient(), tools=thief)
 
 
 def test_a_value_can_be_hidden_by_its_schema_for_a_log() -> None:

@@ -7,6 +7,7 @@ import re._constants as constants
 import re._parser as parser
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from types import FrameType
 from typing import Any
 
@@ -75,14 +76,8 @@ async def test_a_large_odd_text_is_read_to_its_end(name: str, finder: Finder):
     assert isinstance(PromptInjectionDetector().find(text), tuple)
     assert await LengthCheck(max=SIZE).check(text) == text
     assert await WordList(["damn"]).check(text) == text
-    with pytest.raises(Refused, match="not valid JSON") if name != "digits" else _passes():
+    with pytest.raises(Refused, match="not valid JSON") if name != "digits" else nullcontext():
         await JsonValidator().check(text)
-
-
-class _passes:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *_error: object) -> None: ...
 
 
 @pytest.mark.parametrize("text", ["[" * SIZE, '{"a":' * SIZE, "[" * SIZE + "]" * SIZE])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llm4s_notebook.guardrails import PiiSpan
@@ -85,7 +85,7 @@ def test_every_sort_of_national_id_is_found_where_it_is_looked_for(number: Any):
 
 
 @pytest.mark.parametrize("number", _NUMBERS, ids=lambda one: f"{one.region}-{one.module}")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_no_number_makes_the_library_stumble(number: Any, data: Any):
     """A fault of `stdnum` on a number that cannot be is no fault of the text."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from llm4s_notebook.guardrails import PiiDetector, PiiMasker, PiiSpan
@@ -166,7 +166,7 @@ def finder() -> Finder:
     return PiiMasker(regions=REGIONS)._finder
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=14))
 def test_masking_twice_is_masking_once_and_leaves_nothing_to_find(finder: Finder, pieces: list[str]):
     """6.3: finds lie apart and in order, everything outside them stays, and it takes few looks."""
