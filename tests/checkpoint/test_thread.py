@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,10 +57,10 @@ async def test_a_commit_changes_all_that_a_thread_has_or_nothing(store: Checkpoi
         release=True,
     )
     refused: list[tuple[Commit, type[Exception]]] = [
-        (replace(whole, token=claim.token + 1), StaleClaim),
-        (replace(whole, checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
-        (replace(whole, writes=(write("run/1", "1.0"),)), InvalidCommit),
-        (replace(whole, events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
+        (whole._replace(token=claim.token + 1), StaleClaim),
+        (whole._replace(checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
+        (whole._replace(writes=(write("run/1", "1.0"),)), InvalidCommit),
+        (whole._replace(events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
     ]
     for commit, error in refused:
         with pytest.raises(error):

@@ -28,7 +28,7 @@ from .graphs import LOG, Another, drive, fan, ids, nothing, output
 ROUND = StateKey.replace("round", int, initial=0)
 
 
-async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again() -> None:
+async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again(runtime: GraphRuntime) -> None:
     """JON-02, R3.10, R1.27: in each of two rounds left completes twice before right does."""
     builder = GraphBuilder("g", version="1")
     left, right, slow = builder.declare("left"), builder.declare("right"), builder.declare("slow")
@@ -58,6 +58,7 @@ async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again
     builder.static_join("both", [left, right], merge)
     graph = builder.compile(start, output=lambda state: state[LOG])
     assert output(await drive(graph, graph.start(None))) == ["left", "left", "right", "merge"] * 2
+    assert output(await runtime.run("t", graph, None)) == ["left", "left", "right", "merge"] * 2
 
 
 async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_work(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -82,7 +83,7 @@ async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_w
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_fan_out_is_joined_once_with_results_in_item_order(seed: int) -> None:
+async def test_a_fan_out_is_joined_once_with_results_in_item_order(runtime: GraphRuntime, seed: int) -> None:
     """JON-04."""
     made = fan(delays=["a", "b", "c", "d"])
     order = list("abcd")
@@ -94,7 +95,7 @@ async def test_a_fan_out_is_joined_once_with_results_in_item_order(seed: int) ->
             await asyncio.sleep(0)
 
     task = asyncio.create_task(release())
-    assert output(await drive(made.graph, made.graph.start(list("abcd")))) == ["planned", "A", "B", "C", "D", "summ"]
+    assert output(await runtime.run("t", made.graph, list("abcd"))) == ["planned", "A", "B", "C", "D", "summ"]
     assert made.ran["summarize"] == 1
     await task
 
@@ -137,7 +138,7 @@ async def test_a_join_counts_the_children_only() -> None:
     ]
 
 
-async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activations() -> None:
+async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activations(runtime: GraphRuntime) -> None:
     """JON-08, R3.3, R3.11, R1.27."""
     builder = GraphBuilder("g", version="1")
 
@@ -162,7 +163,9 @@ async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activati
     graph = builder.compile(start, output=lambda state: state[LOG])
     with pytest.raises(InvalidRoute):
         await drive(graph, graph.start(True))
-    assert output(await drive(graph, graph.start(False))) == ["done", "done"]
+    with pytest.raises(InvalidRoute):
+        await runtime.run("t", graph, True)
+    assert output(await drive(graph, graph.start(False))) == output(await runtime.run("u", graph, False)) == ["done", "done"]
 
 
 async def test_static_joins_are_released_before_dynamic_ones() -> None:
@@ -346,14 +349,14 @@ async def test_a_quiet_run_whose_join_nothing_can_help_fails_although_something_
         assert (latest.checkpoint.status, latest.checkpoint.interrupts) == (CheckpointStatus.RUNNING, ("1.1",))
 
 
-async def test_a_join_with_no_arrival_at_all_is_no_error() -> None:
+async def test_a_join_with_no_arrival_at_all_is_no_error(runtime: GraphRuntime) -> None:
     """JON-09, R3.15."""
     builder = GraphBuilder("g", version="1")
     start = builder.node("start")(nothing)
     never = builder.node("never")(nothing)
     builder.static_join("j", [never], start)
     graph = builder.compile(start, output=lambda _: "done")
-    assert output(await drive(graph, graph.start(None))) == "done"
+    assert output(await drive(graph, graph.start(None))) == output(await runtime.run("t", graph, None)) == "done"
 
 
 async def test_a_failed_child_leaves_the_join_to_recover(runtime: GraphRuntime) -> None:
