@@ -19,6 +19,7 @@ from ._edit import edit_problems
 from ._family import Family
 from ._handoff import Handoff
 from ._lineage import is_open, trace
+from ._listening import Listening
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
 from ._read import Reader, schemas_of
@@ -161,7 +162,7 @@ class Agent:
         Raises: ConfigError for a blank query, a bad or unexpected history, or an unknown breakpoint node; PendingInterrupts,
         IncompleteRun, ThreadBusy, RestoreRejected; what ended the turn.
         """
-        return await (await self.start(query, thread_id=thread_id, config=config, history=history)).finished()
+        return await (await self._started(query, thread_id, config, history)).finished()
 
     async def resume(self, thread_id: str, answers: Answers, config: RunConfig = _CONFIG) -> AgentResult:
         """Answer some or all of what a turn waits for, and wait until it ends or waits again.
@@ -169,41 +170,28 @@ class Agent:
         Raises: InvalidResume naming every bad answer, and then none was taken; NotSuspended, ThreadBusy, RestoreRejected,
         ConfigError; what ended the turn.
         """
-        return await (await self.start_resume(thread_id, answers, config)).finished()
+        return await (await self._resumed(thread_id, answers, config)).finished()
 
     async def recover(self, thread_id: str, config: RunConfig = _CONFIG) -> AgentResult:
         """Continue a turn that failed, was cancelled or lost its process; what finished is not run again.
 
         Raises: NothingToRecover, PendingInterrupts, ThreadBusy, RestoreRejected, ConfigError; what ended the turn.
         """
-        return await (await self.start_recover(thread_id, config)).finished()
+        return await (await self._recovered(thread_id, config)).finished()
 
     async def start(
         self, query: str, *, thread_id: str | None = None, config: RunConfig = _CONFIG, history: Iterable[Message] = ()
     ) -> AgentRun:
         """Start a turn and return once it is admitted. Raises: as `run`, but not what ends the turn."""
-        built = self._build()
-        if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
-            raise ConfigError(field="query", problems=[f"the query is a {type(query).__name__}, not a text"])
-        if not query.strip():
-            raise ConfigError(field="query", problems=["the query is blank"])
-        imported = tuple(history)
-        if imported:
-            await self._check_history(imported, thread_id)
-            imported = built.without_secrets(imported)
-        at = thread_id if thread_id is not None else str(uuid.uuid4())
-        return await self._admitted(at, self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config)))
+        return await self._started(query, thread_id, config, history, listening=True)
 
     async def start_resume(self, thread_id: str, answers: Answers, config: RunConfig = _CONFIG) -> AgentRun:
         """Answer and return once the answers are taken. Raises: as `resume`, but not what ends the turn."""
-        graph = self._build().graph
-        given = [(id, bare(value)) for id, value in given_answers(answers).pairs]
-        return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, given, self._config(config)))
+        return await self._resumed(thread_id, answers, config, listening=True)
 
     async def start_recover(self, thread_id: str, config: RunConfig = _CONFIG) -> AgentRun:
         """Continue and return once admitted. Raises: as `recover`, but not what ends the turn."""
-        graph = self._build().graph
-        return await self._admitted(thread_id, self.runtime.recover(thread_id, graph, self._config(config)))
+        return await self._recovered(thread_id, config, listening=True)
 
     def run_sync(
         self, query: str, *, thread_id: str | None = None, config: RunConfig = _CONFIG, history: Iterable[Message] = ()
@@ -259,17 +247,49 @@ class Agent:
             return ()
         return edit_problems(self._build().family.members[owner], request, arguments, result.state)
 
-    # -- inner -------------------------------------------------------------------------------------------------------
+    # -- admission: `listening` keeps what the run tells from its beginning for whoever asks for its events ----------
 
-    async def _admitted(self, thread_id: str, admission: Any) -> AgentRun:
+    async def _started(
+        self, query: str, thread_id: str | None, config: RunConfig, history: Iterable[Message], *, listening: bool = False
+    ) -> AgentRun:
         built = self._build()
+        if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise ConfigError(field="query", problems=[f"the query is a {type(query).__name__}, not a text"])
+        if not query.strip():
+            raise ConfigError(field="query", problems=["the query is blank"])
+        imported = tuple(history)
+        if imported:
+            await self._check_history(imported, thread_id)
+            imported = built.without_secrets(imported)
+        at = thread_id if thread_id is not None else str(uuid.uuid4())
+        admission = self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config))
+        return await self._admitted(at, admission, listening)
+
+    async def _resumed(self, thread_id: str, answers: Answers, config: RunConfig, *, listening: bool = False) -> AgentRun:
+        graph = self._build().graph
+        given = [(id, bare(value)) for id, value in given_answers(answers).pairs]
+        return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, given, self._config(config)), listening)
+
+    async def _recovered(self, thread_id: str, config: RunConfig, *, listening: bool = False) -> AgentRun:
+        graph = self._build().graph
+        return await self._admitted(thread_id, self.runtime.recover(thread_id, graph, self._config(config)), listening)
+
+    async def _admitted(self, thread_id: str, admission: Any, listening: bool) -> AgentRun:
+        built = self._build()
+        early = Listening(self.runtime, thread_id) if listening else None
         try:
             handle = cast(RunHandle, await admission)
-        except PendingInterrupts as waiting:
-            raise await self._what_waits(waiting) from None
-        except RestoreRejected as rejected:
-            raise await self._explained(rejected, thread_id) from rejected
-        return AgentRun(handle, built, self.runtime)
+        except BaseException as refused:
+            if early is not None:
+                early.close()
+            if isinstance(refused, PendingInterrupts):
+                raise await self._what_waits(refused) from None
+            if isinstance(refused, RestoreRejected):
+                raise await self._explained(refused, thread_id) from refused
+            raise
+        return AgentRun(handle, built, self.runtime, early)
+
+    # -- inner -------------------------------------------------------------------------------------------------------
 
     async def _explained(self, rejected: RestoreRejected, thread_id: str) -> RestoreRejected:
         """The same refusal with the ways on, which depend on what has changed (D14)."""

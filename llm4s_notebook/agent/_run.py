@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 from ..errors import ConfigError, GuardrailBlocked, Llm4sError, NodeFailed, Refused, RestoreRejected, StateUpdateFailed, ThreadNotFound
 from ..graph import Completed, GraphRuntime, RunHandle, RunStatus, Suspended
-from ..graph.events import EventRecord
+from ..graph.events import Custom, EventRecord, Progress
+from ._listening import Listening
 from ._read import Reader, outcome_status
 from ._result import AgentResult
+from .events import AgentEvent, decode
 
 RunOutcome: TypeAlias = "Completed[Any] | Suspended"
 
@@ -33,10 +35,11 @@ class AgentRun:
     Cancelling the one who waits leaves the turn alone; `cancel` ends it, and `recover` then continues it.
     """
 
-    def __init__(self, handle: RunHandle, reader: Reader, runtime: GraphRuntime) -> None:
+    def __init__(self, handle: RunHandle, reader: Reader, runtime: GraphRuntime, listening: Listening | None = None) -> None:
         self._handle = handle
         self._reader = reader
         self._runtime = runtime
+        self._listening = listening
 
     @property
     def thread_id(self) -> str:
@@ -61,8 +64,20 @@ class AgentRun:
         self._handle.cancel()
 
     def events(self) -> AsyncIterator[EventRecord]:
-        """Everything the run says, from just before its opening event."""
-        return self._handle.events()
+        """Everything the run says, from just before its opening event; ends with the run.
+
+        What is told live and never stored is heard from the beginning by the first who asks, before the result was awaited, and
+        by any other from when it asks.
+        """
+        return self._handle.events() if self._listening is None else self._listening.events(self._handle)
+
+    async def agent_events(self) -> AsyncIterator[AgentEvent]:
+        """The agent's own events among them (8.1), durable and live, in their order."""
+        async for record in self.events():
+            event = record.event
+            told = decode(event.name, event.payload) if isinstance(event, Custom | Progress) else None
+            if told is not None:
+                yield told
 
     def __await__(self) -> Generator[Any, None, AgentResult]:
         return self._result(self._handle).__await__()
@@ -74,7 +89,7 @@ class AgentRun:
     async def _result(self, run: Awaitable[RunOutcome]) -> AgentResult:
         thread_id, run_id = self.thread_id, self.run_id
         try:
-            ended = await run
+            ended = await self._ended(run)
         except GuardrailBlocked:
             return await self._blocked()
         except NodeFailed as failed:
@@ -89,6 +104,13 @@ class AgentRun:
                 return self._reader.suspended(thread_id, run_id, ended.interrupts, ended.state)
             case Completed():
                 return self._reader.result(thread_id, run_id, outcome_status(ended.output, ended.state), ended.state)
+
+    async def _ended(self, run: Awaitable[RunOutcome]) -> RunOutcome:
+        try:
+            return await run
+        finally:
+            if self._listening is not None and self._handle.done:  # else only the one who waited was cancelled
+                self._listening.over()
 
     async def _blocked(self) -> AgentResult:
         """The thread as the block left it: the newest checkpoint that this run wrote."""

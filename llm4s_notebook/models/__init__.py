@@ -4,11 +4,12 @@ from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatC
 from ._conversation import call_id_problems, conversation_problems, message_problems
 from ._json import FrozenDict, FrozenList, Json, compact, freeze, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
-from ._scripted import ScriptedClient, ScriptExhausted, calls
+from ._scripted import BreaksOff, ScriptedClient, ScriptExhausted, calls
 from ._usage import ModelUsage, Usage, UsageSummary
 
 __all__ = [
     "AssistantMessage",
+    "BreaksOff",
     "ChatClient",
     "Completion",
     "Delta",

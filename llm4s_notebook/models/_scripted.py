@@ -6,13 +6,14 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from ._client import Completion, Delta, ModelRequest
 from ._message import AssistantMessage, ToolCall
 from ._usage import Usage
 
-Step: TypeAlias = "str | AssistantMessage | Completion | BaseException | type[BaseException] | Callable[[ModelRequest], object]"
+Step: TypeAlias = "str | AssistantMessage | Completion | BreaksOff | BaseException | type[BaseException] | Callable[[ModelRequest], object]"
 
 _USAGE = Usage(10, 20)
 
@@ -20,6 +21,19 @@ _USAGE = Usage(10, 20)
 def calls(*tool_calls: ToolCall, text: str | None = None) -> AssistantMessage:
     """A script step: an assistant message that asks for these tool calls."""
     return AssistantMessage(text, tool_calls)
+
+
+@dataclass(frozen=True, slots=True)
+class BreaksOff:
+    """A script step: an answer whose stream ends with `error` after so many pieces; asked for as a whole it only raises."""
+
+    text: str
+    after: int
+    error: BaseException
+
+    def __post_init__(self) -> None:
+        if self.after < 0:
+            raise ValueError("after must be at least 0")
 
 
 class ScriptExhausted(Exception):
@@ -34,9 +48,10 @@ class ScriptedClient:
     """Answer the first request with the first step, the second with the second, and so on.
 
     A `str` is a final answer, `calls(…)` a message with tool calls, a `Completion` goes out as it is (so may be without
-    usage), an exception is raised, and a callable (async or plain) is given the request and returns any of these.
-    `requests` holds every request it was sent. Streaming cuts the text into pieces of `chunk_size` characters and waits
-    `delay` seconds before each. One client may be used from several threads and loops.
+    usage), an exception is raised, `BreaksOff(text, after, error)` streams a part and raises, and a callable (async or plain)
+    is given the request and returns any of these. `requests` holds every request it was sent. Streaming cuts the text into
+    pieces of `chunk_size` characters and waits `delay` seconds before each. One client may be used from several threads and
+    loops.
     """
 
     def __init__(
@@ -44,6 +59,8 @@ class ScriptedClient:
     ) -> None:
         if chunk_size < 1:
             raise ValueError("chunk_size must be at least 1")
+        if delay < 0:
+            raise ValueError("delay must be at least 0 seconds")
         self.steps = steps
         self.usage = usage
         self.model = model
@@ -57,23 +74,34 @@ class ScriptedClient:
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Play the next step. Raises what the step says, or ScriptExhausted after the last one."""
+        played = await self._play(self._next(request), request)
+        if isinstance(played, BreaksOff):
+            raise played.error
+        return played
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Play the next step in pieces; the last delta carries the completion."""
+        played = await self._play(self._next(request), request)
+        text = played.text if isinstance(played, BreaksOff) else played.message.content or ""
+        pieces = [text[start : start + self.chunk_size] for start in range(0, len(text), self.chunk_size)]
+        for piece in pieces[: played.after] if isinstance(played, BreaksOff) else pieces:
+            await asyncio.sleep(self.delay)
+            yield Delta(text=piece)
+        if isinstance(played, BreaksOff):
+            raise played.error
+        yield Delta(completion=played)
+
+    def _next(self, request: ModelRequest) -> object:
         with self._lock:
             self.requests.append(request)
             at = len(self.requests) - 1
         if at >= len(self.steps):
             raise ScriptExhausted(at + 1, len(self.steps))
-        return await self._play(self.steps[at], request)
+        return self.steps[at]
 
-    async def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Play the next step in pieces; the last delta carries the completion."""
-        completion = await self.complete(request)
-        text = completion.message.content or ""
-        for start in range(0, len(text), self.chunk_size):
-            await asyncio.sleep(self.delay)
-            yield Delta(text=text[start : start + self.chunk_size])
-        yield Delta(completion=completion)
-
-    async def _play(self, step: object, request: ModelRequest) -> Completion:
+    async def _play(self, step: object, request: ModelRequest) -> Completion | BreaksOff:
+        if isinstance(step, BreaksOff):
+            return step
         if isinstance(step, str):
             return Completion(AssistantMessage(step), self.usage, self.model)
         if isinstance(step, AssistantMessage):
@@ -87,4 +115,4 @@ class ScriptedClient:
         if callable(cast(object, step)):
             made: object = cast(Callable[[ModelRequest], object], step)(request)
             return await self._play(await made if inspect.isawaitable(made) else made, request)
-        raise TypeError(f"a script step is a str, calls(…), a Completion, an exception or a callable, not {step!r}")
+        raise TypeError(f"a script step is a str, calls(…), a Completion, BreaksOff, an exception or a callable, not {step!r}")
