@@ -38,6 +38,14 @@ from .graph import Durability as Durability
 from .graph import RunBudgets as RunBudgets
 from .graph import RunConfig as RunConfig
 from .graph import RunContext as RunContext
+from .guardrails import JsonValidator as JsonValidator
+from .guardrails import LengthCheck as LengthCheck
+from .guardrails import LlmJudge as LlmJudge
+from .guardrails import PiiDetector as PiiDetector
+from .guardrails import PiiMasker as PiiMasker
+from .guardrails import PromptInjectionDetector as PromptInjectionDetector
+from .guardrails import RegexValidator as RegexValidator
+from .guardrails import WordList as WordList
 from .models import ModelRequest as ModelRequest
 from .models import ScriptedClient as ScriptedClient
 from .models import ToolCall as ToolCall

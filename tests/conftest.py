@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+collect_ignore = ["benchmarks"]  # they measure, and need packages that the project does not
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--complete", action="store_true", help="fail when a test was deselected: the run claims to have run them all")

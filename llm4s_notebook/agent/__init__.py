@@ -26,6 +26,7 @@ from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, Middle
 from ._result import AgentResult
 from ._run import AgentRun
 from ._schema_tool import schema_tool
+from ._secrets import SecretPlaces, hide_secrets
 from ._status import AgentStatus, AnyStatus, Blocked, Completed, StepLimitReached, Suspended, Unfinished
 from ._tool import AgentTool
 from ._tool_request import ToolCallRequest
@@ -76,6 +77,7 @@ __all__ = [
     "PendingReview",
     "Reject",
     "RunContext",
+    "SecretPlaces",
     "StepLimitReached",
     "Success",
     "Suspended",
@@ -89,6 +91,7 @@ __all__ = [
     "ToolSpec",
     "Unfinished",
     "events",
+    "hide_secrets",
     "schema_tool",
     "tool",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import ThreadNotFound
 from ..graph import BreakpointPhase, Command, Execution, GraphRuntime
+from ._call_secrets import CALL_SECRETS
 from ._ends import removal
 from ._messages import TOOL_RESULTS
 from ._node_ids import INPUT
@@ -28,7 +29,8 @@ def _update(execution: Execution) -> Command:
     if _has_stored_nothing(execution):
         # the stored turn is the one before; only how this one ended is noted
         return Command().update(TURN, Turn(agent=state[ACTIVE_AGENT], outcome=ABANDONED))
-    return removal(state[TURN], ABANDONED).remove(TOOL_RESULTS)
+    command = removal(state[TURN], ABANDONED).remove(TOOL_RESULTS)
+    return command.remove(CALL_SECRETS) if state.is_set(CALL_SECRETS) else command
 
 
 def _has_stored_nothing(execution: Execution) -> bool:

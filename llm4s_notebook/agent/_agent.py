@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
-from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle
+from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, given_answers
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
+from ._bare import bare
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
+from ._edit import edit_problems
 from ._family import Family
 from ._handoff import Handoff
 from ._lineage import is_open, trace
@@ -21,7 +23,8 @@ from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
 from ._read import Reader, schemas_of
 from ._result import AgentResult
-from ._run import AgentRun, explained
+from ._run import AgentRun, StoredVersion, explained
+from ._status import Suspended
 from ._sync import run_blocking
 from ._tool import AgentTool
 from ._turn_input import TurnInput
@@ -187,13 +190,15 @@ class Agent:
         imported = tuple(history)
         if imported:
             await self._check_history(imported, thread_id)
+            imported = built.without_secrets(imported)
         at = thread_id if thread_id is not None else str(uuid.uuid4())
         return await self._admitted(at, self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config)))
 
     async def start_resume(self, thread_id: str, answers: Answers, config: RunConfig = _CONFIG) -> AgentRun:
         """Answer and return once the answers are taken. Raises: as `resume`, but not what ends the turn."""
         graph = self._build().graph
-        return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, answers, self._config(config)))
+        given = [(id, bare(value)) for id, value in given_answers(answers).pairs]
+        return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, given, self._config(config)))
 
     async def start_recover(self, thread_id: str, config: RunConfig = _CONFIG) -> AgentRun:
         """Continue and return once admitted. Raises: as `recover`, but not what ends the turn."""
@@ -235,12 +240,24 @@ class Agent:
         try:
             await abandon_turn(self.runtime, built, thread_id)
         except RestoreRejected as rejected:
-            raise explained(rejected, thread_id) from rejected
+            raise await self._explained(rejected, thread_id) from rejected
         return await self.result(thread_id)
 
     async def forget(self, thread_id: str) -> None:
         """Delete the thread; an unknown one is fine. Raises: ThreadBusy while a turn runs on it (1.4.5)."""
         await self.runtime.delete_thread(thread_id)
+
+    def check_edit(self, result: AgentResult, id: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is wrong with other arguments for an approval of this result, as "path: reason" lines (3.3.6, D25).
+
+        Dots that were left stand for the secrets they stand for in the call (3.8.4). Empty where the tool takes them, and where
+        there is nothing to check: no approval of that id, or a tool that the agent no longer has.
+        """
+        request = result.status.approvals.get(id) if isinstance(result.status, Suspended) else None
+        owner = next((review.owner for review in result.pending if review.id == id), None)
+        if request is None or owner is None:
+            return ()
+        return edit_problems(self._build().family.members[owner], request, arguments, result.state)
 
     # -- inner -------------------------------------------------------------------------------------------------------
 
@@ -251,8 +268,19 @@ class Agent:
         except PendingInterrupts as waiting:
             raise await self._what_waits(waiting) from None
         except RestoreRejected as rejected:
-            raise explained(rejected, thread_id) from rejected
+            raise await self._explained(rejected, thread_id) from rejected
         return AgentRun(handle, built, self.runtime)
+
+    async def _explained(self, rejected: RestoreRejected, thread_id: str) -> RestoreRejected:
+        """The same refusal with the ways on, which depend on what has changed (D14)."""
+        latest = await self.runtime.checkpointer.latest(thread_id)
+        if latest is None or rejected.damaged or latest.checkpoint.graph_id != self.id:
+            return explained(rejected, thread_id, None)
+        header = latest.checkpoint.header
+        graph = self._compiled(header.graph_version).graph
+        built = self._build()
+        settled = built.settled_messages(built.stored(latest.checkpoint))
+        return explained(rejected, thread_id, StoredVersion(header.graph_version, graph.fingerprint == header.fingerprint, settled))
 
     async def _what_waits(self, waiting: PendingInterrupts) -> PendingInterrupts:
         """The same refusal, naming what waits (F23)."""
@@ -288,13 +316,17 @@ class Agent:
     def _build(self) -> Reader:
         """The compiled family; made once. Raises: ConfigError for what is wrong with the family."""
         if self._built is None:
-            lineage = trace(self.settings)
-            family = Family(self.id, lineage.members())
-            parts = lineage.parts()
-            graph = compile_family(family, version=self._version or version_of(parts), parts=parts)
-            self._held = lineage.held_nodes(family)
-            self._built = Reader(family, graph, schemas_of(family))
+            self._built = self._compiled(self._version)
         return self._built
+
+    def _compiled(self, version: str | None) -> Reader:
+        """The family under a version, or under the digest of its parts."""
+        lineage = trace(self.settings)
+        family = Family(self.id, lineage.members())
+        parts = lineage.parts()
+        graph = compile_family(family, version=version or version_of(parts), parts=parts)
+        self._held = lineage.held_nodes(family)
+        return Reader(family, graph, schemas_of(family))
 
 
 def _steps(field: str, given: Iterable[AgentNode] | AgentNode, problems: Problems) -> tuple[AgentNode, ...]:

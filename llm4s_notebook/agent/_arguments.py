@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..models import Json, compact, thaw
 from ._codec import Codec, json_path
+from ._secrets import NO_VALUE, SecretPlaces
+
+if TYPE_CHECKING:
+    from ._tool import AgentTool
 
 
 class InvalidArguments(Exception):
@@ -108,6 +112,9 @@ def _reason(kind: str, error: ErrorDetails) -> str:
             return f"length {len(given)} is below minLength {context['min_length']}"
         case "string_too_long":
             return f"length {len(given)} is above maxLength {context['max_length']}"
+        case "too_short" | "too_long" if isinstance(given, str):  # a secret, whose length pydantic counts like a list's
+            side = "below minLength" if kind == "too_short" else "above maxLength"
+            return f"length {len(given)} is {side} {context['min_length' if kind == 'too_short' else 'max_length']}"
         case "too_short":
             return f"{context['actual_length']} items is below minItems {context['min_length']}"
         case "too_long":
@@ -201,6 +208,29 @@ def _said(faults: Sequence[_Fault], schema: Mapping[str, Json]) -> list[str]:
         reasons = others + ([f"expected {' or '.join(expected)}, got {got}"] if expected else [])
         lines.append(f"{json_path(path)}: {' or '.join(reasons)}")
     return lines
+
+
+def arguments_for(tool: AgentTool, places: SecretPlaces | None, shown: Json, secrets: Mapping[str, Json]) -> Json:
+    """A call's arguments as its tool decodes them: nothing stands for no arguments (3.3.4), and secrets are in their places (3.8).
+
+    Raises: InvalidArguments for dots that stand for nothing known, and for a secret that has no place any more.
+    """
+    if shown is None and tool.accepts_nothing():
+        return {}
+    if places is None:
+        if secrets:
+            raise InvalidArguments([f"$: {_NO_PLACE}"])
+        return shown
+    revealed = places.reveal(shown, secrets)
+    problems = [f"{json_path(path)}: {NO_VALUE}" for path in revealed.unknown]
+    if revealed.lost:
+        problems.append(f"$: {_NO_PLACE}")
+    if problems:
+        raise InvalidArguments(problems)
+    return revealed.value
+
+
+_NO_PLACE = "a secret of this call has no place in the tool's arguments any more, because the tool has changed"
 
 
 def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:

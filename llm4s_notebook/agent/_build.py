@@ -12,15 +12,18 @@ from ..errors import ConfigError
 from ..graph import StateKey
 from ..models import ChatClient, Json, compact
 from ._asking_tool import AskingTool
+from ._call_secrets import CALL_SECRETS
 from ._family import Member
 from ._handoff import Handoff, HandoffRoute, handoff_name, handoff_spec
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode
+from ._secrets import SecretPlaces
 from ._stack import Stack, contributed, ordered, stack_problems
 from ._tool import AgentTool
 from ._toolset import as_tools, toolset_problems, written_keys
 from ._turn import LOOP_KEY_IDS
 
+OWNED_KEY_IDS = LOOP_KEY_IDS | {CALL_SECRETS.id}
 AGENT_ID = re.compile(r"[a-zA-Z0-9_-]{1,52}")
 
 
@@ -107,7 +110,7 @@ def _loop_key_problems(settings: Settings) -> list[str]:
     """Keys of the loop that a tool or middleware declares as its own (1.2.2)."""
 
     def owned(keys: Iterable[StateKey[Any, Any]] | StateKey[Any, Any]) -> str:
-        return ", ".join(sorted(key.id for key in written_keys(keys) if key.id in LOOP_KEY_IDS))
+        return ", ".join(sorted(key.id for key in written_keys(keys) if key.id in OWNED_KEY_IDS))
 
     tools = [*settings.tools, *(tool for _, tool in contributed(settings.middleware))]
     problems = [
@@ -146,6 +149,7 @@ def member_of(settings: Settings, targets: Sequence[Target], without_context_fro
         stream=settings.stream,
         middleware_writes=writes,
         without_context_from=without_context_from,
+        secret_places={name: places for name, tool in tools.items() if (places := SecretPlaces.of(tool.arguments_schema)) is not None},
     )
 
 
@@ -185,5 +189,5 @@ def _definition(tool: AgentTool) -> Json:
 
 
 def version_of(parts: Mapping[str, str]) -> str:
-    """SHA-256 hex over all parts (2.4.11)."""
-    return _digest([[name, digest] for name, digest in parts.items()])
+    """SHA-256 hex over all parts (2.4.11); in what order the tools were given does not count."""
+    return _digest([[name, digest] for name, digest in sorted(parts.items())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -11,16 +11,19 @@ from ..errors import ConfigError, DecodeError, EncodeError, ToolFailed, printabl
 from ..graph import Command, RunContext, Suspend, ThreadState
 from ..models import Json, ToolCall, ToolMessage, ToolResultOutcome
 from . import events
-from ._arguments import InvalidArguments
+from ._arguments import InvalidArguments, arguments_for
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
-from ._codec import Codec, to_json
+from ._call_secrets import CALL_SECRETS, CallSecrets, secrets_of
+from ._codec import Codec, json_path, to_json
+from ._conceal import Concealer
 from ._context import ToolContext, idempotency_key
 from ._decision import GivenAnswer
 from ._family import Family, Member, MemberNodes
 from ._messages import MESSAGES, TOOL_RESULTS, EditCall, RecordedResult, error_text, result_text
 from ._outcome import DENIED, Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
 from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
+from ._secrets import NO_VALUE
 from ._tool import AgentTool
 from ._tool_chain import Made, ToolChain, said
 from .events import ExecutedOutcome, announce
@@ -35,14 +38,15 @@ _OUTCOMES: dict[ToolResultOutcome, ExecutedOutcome] = {
 
 @dataclass(frozen=True, slots=True)
 class CallWork:
-    """One call as a task finds it. `edited` says that the history must get its arguments; `question` and `reply` belong
-    to a tool that goes on after its own question."""
+    """One call as a task finds it. `edited` says that the history must get its arguments, and `secrets` are those the edit
+    came with; `question` and `reply` belong to a tool that goes on after its own question."""
 
     call: ToolCall
     message_id: str
     approved: bool = False
     answers: tuple[GivenAnswer, ...] = ()
     edited: bool = False
+    secrets: Mapping[str, Json] | None = None
     question: ToolQuestionRequest | None = None
     reply: Json = None
 
@@ -61,6 +65,8 @@ class CallTask:
         self._timer = family.timer
         self._work = work
         self._call = work.call
+        self._secrets = work.secrets if work.secrets is not None else secrets_of(state, work.message_id, work.call.id)
+        self._conceal = Concealer({**self._secrets, **self._reply_secrets()})
         self._run = context
         self._tool_context = ToolContext(
             call_id=work.call.id,
@@ -82,7 +88,7 @@ class CallTask:
             return self._result(error_text(prepared.message), "errored")
         announce(self._run, events.ToolCallStarted(self._call.id, tool.name, self._call.arguments))
         started = self._timer()
-        made = await ToolChain(self._member, tool, self._call, self._tool_context, prepared).run()
+        made = await ToolChain(self._member, tool, self._call, self._tool_context, prepared, self._conceal.outcome).run()
         return self._map(tool, made, self._timer() - started)
 
     def rejected(self, reason: str) -> Command:
@@ -96,10 +102,8 @@ class CallTask:
         """What to run at the centre of the chain, or why the call is refused before it."""
         if self._work.question is not None:
             return self._prepare_resume(tool, self._work.question)
-        arguments: Json = self._call.arguments
-        if arguments is None and tool.accepts_nothing():
-            arguments = {}
         try:
+            arguments = self._arguments(tool)
             first = [tool.decode(arguments)]
         except asyncio.CancelledError:
             raise
@@ -118,8 +122,8 @@ class CallTask:
         if questions is None or replies is None:
             return ToolError(f"Invalid question for '{tool.name}': the tool asks no questions any more")
         asking = cast(AskingTool[Any, Any, Any], tool)
-        arguments: Json = {} if self._call.arguments is None and tool.accepts_nothing() else self._call.arguments
         try:
+            arguments = self._arguments(tool)
             args: Any = asking.decode_again(arguments)
         except Exception as error:  # as in _prepare
             return self._invalid(asking, error)
@@ -130,7 +134,10 @@ class CallTask:
         try:
             reply = replies.decode(self._work.reply)
         except DecodeError as error:
-            return ToolError(f"Invalid answer for '{tool.name}': {'; '.join(error.problems)}")
+            return ToolError(self._conceal.text(f"Invalid answer for '{tool.name}': {'; '.join(error.problems)}"))
+        if unknown := replies.unknown_secrets(self._work.reply):
+            problems = [f"{json_path(path)}: {NO_VALUE}" for path in unknown]
+            return ToolError(f"Invalid answer for '{tool.name}': {'; '.join(problems)}")
         first = [(args, question, reply)]
 
         async def body() -> ToolOutcome:  # as in _prepare
@@ -143,9 +150,21 @@ class CallTask:
 
         return body
 
+    def _arguments(self, tool: AgentTool) -> Json:
+        """The arguments as the tool is to have them, secrets included. Raises: InvalidArguments."""
+        return arguments_for(tool, self._member.secret_places.get(tool.name), self._call.arguments, self._secrets)
+
+    def _reply_secrets(self) -> Mapping[str, Json]:
+        """What is secret of the answer that a tool goes on with."""
+        tool = self._member.tools.get(self._call.name)
+        if self._work.question is None or tool is None or (replies := _question_codecs(tool)[1]) is None:
+            return {}
+        places = replies.secret_places()
+        return {} if places is None else places.hide(self._work.reply, self._secrets).values
+
     def _invalid(self, tool: AgentTool, error: Exception) -> ToolError:
         detail = str(error) if isinstance(error, InvalidArguments) else said(error)
-        return ToolError(f"Invalid arguments for '{tool.name}': {detail}")
+        return ToolError(self._conceal.text(f"Invalid arguments for '{tool.name}': {detail}"))
 
     # -- after the chain ---------------------------------------------------------------------------------------------
 
@@ -226,7 +245,7 @@ class CallTask:
 
     def _encoded(self, tool: AgentTool, codec: Codec[Any], question: object, asker: str) -> Json:
         try:
-            return codec.encode(question)
+            return self._conceal.json(codec.encode(question))
         except EncodeError as error:
             problem = f"{asker} asked a question of another type: {'; '.join(error.problems)}"
             raise self._failed(tool, ConfigError(field="question", problems=[problem])) from error
@@ -238,6 +257,8 @@ class CallTask:
         command = Command()
         if self._work.edited:
             command = command.update(MESSAGES, EditCall(self._work.message_id, self._call.id, self._call.arguments))
+        if self._work.secrets is not None:
+            command = command.update(CALL_SECRETS, CallSecrets(self._work.message_id, self._call.id, self._work.secrets))
         return command
 
     def _result(self, content: str, outcome: ToolResultOutcome, duration: float = 0.0, *, tool: str | None = None) -> Command:
@@ -252,4 +273,6 @@ class CallTask:
         announce(self._run, events.ToolExecuted(self._member.id, self._call.id, tool or self._call.name, duration, outcome))
 
     def _failed(self, tool: AgentTool, cause: BaseException) -> ToolFailed:
-        return ToolFailed(tool=tool.name, call_id=self._call.id, cause=cause, node_id=self._run.node_id, task_id=self._run.task_id)
+        failed = ToolFailed(tool=tool.name, call_id=self._call.id, cause=cause, node_id=self._run.node_id, task_id=self._run.task_id)
+        failed.what = self._conceal.text(failed.what)
+        return failed.placed(failed.where, failed.next_step)

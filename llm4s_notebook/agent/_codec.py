@@ -7,19 +7,29 @@ from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import to_jsonable_python
+from pydantic_core import InitErrorDetails, PydanticCustomError, to_jsonable_python
 
 from ..errors import ConfigError, DecodeError, EncodeError
 from ..models import Json, compact, freeze
+from ._secrets import NO_VALUE, SecretPlaces, without_defaults
 
 T = TypeVar("T")
+_NO_VALUE = PydanticCustomError("hidden_secret", NO_VALUE)
 
 
 class _PlainSchema(GenerateJsonSchema):
-    """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays."""
+    """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays.
+
+    `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out.
+    """
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().json_or_python_schema(schema)
+        writes = getattr(schema.get("serialization", {}).get("function"), "__name__", "")
+        return {**made, "writeOnly": True} if writes == "_serialize_secret" else made
 
 
 def json_path(steps: Sequence[str | int]) -> str:
@@ -49,17 +59,32 @@ class Codec(Generic[T]):
 
         def check(value: Json) -> Json:
             self.adapter.validate_json(compact(value), strict=True)
+            if found := self.unknown_secrets(value):
+                lines: list[InitErrorDetails] = [{"type": _NO_VALUE, "loc": path, "input": None} for path in found]
+                raise ValidationError.from_exception_data(self.what, lines)
             return value
 
         if self._checked is None:  # pydantic reads a type once; a new one each time would cost every agent that is built
             self._checked = Annotated[Any, PlainValidator(check)]
         return self._checked
 
+    def unknown_secrets(self, value: Json) -> list[tuple[str | int, ...]]:
+        """The secret places where a value has dots or asterisks, which say nothing."""
+        places = self.secret_places()
+        return [] if places is None else places.reveal(value, {}).unknown
+
+    def secret_places(self) -> SecretPlaces | None:
+        """Where the type is secret; None where it is nowhere, or where JSON Schema has no words for the type."""
+        try:
+            return SecretPlaces.of(self.schema())
+        except ConfigError:
+            return None
+
     def schema(self) -> dict[str, Json]:
-        """The JSON Schema of what `decode` takes; made once."""
+        """The JSON Schema of what `decode` takes; made once. It says nothing of the defaults of secrets."""
         if self._schema is None:
             try:
-                self._schema = self.adapter.json_schema(mode="validation", schema_generator=_PlainSchema)
+                self._schema = without_defaults(self.adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
             except Exception as error:  # a type that validates but that JSON Schema cannot describe
                 raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {error}"]) from error
         return cast(dict[str, Json], self._schema)

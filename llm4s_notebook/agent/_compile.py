@@ -13,9 +13,10 @@ from ._cancel import without_leftovers
 from ._codec import Codec
 from ._collect import COLLECT_WRITES, collect
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
+from ._edit import edited_work
 from ._ends import FINISH_WRITES, INPUT_WRITES, let_out, take_in
 from ._family import Family, Member, MemberNodes
-from ._messages import MESSAGES, TOOL_RESULTS, edited
+from ._messages import MESSAGES, TOOL_RESULTS
 from ._model_node import MODEL_WRITES, call_model
 from ._node_ids import INPUT, approval_node, ask_node, asked_node, batch_join, call_tool_node, collect_node, finish_node, model_node
 from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
@@ -33,7 +34,7 @@ def compile_family(family: Family, *, version: str, parts: Mapping[str, str]) ->
     family.nodes = {id: _declared(builder, member) for id, member in family.members.items()}
     models = [nodes.model for nodes in family.nodes.values()]
     members = family.members.values()
-    builder.reads(*LOOP_KEYS)
+    builder.reads(*LOOP_KEYS, *family.secret_keys)
 
     @builder.implement(entry, writes=INPUT_WRITES, routes=models, bookkeeping=not any(member.stack.before for member in members))
     async def take(given: TurnInput, state: ThreadState, context: RunContext) -> _Result:
@@ -80,7 +81,8 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     nodes = family.nodes[member.id]
     targets = [family.nodes[route.target].model for route in member.handoffs.values()]
     model_routes = [nodes.call_tool, nodes.batch, nodes.finish, *targets, *([nodes.model] if targets else [])]
-    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, *member.all_writes())
+    call_writes: tuple[StateKey[Any, Any], ...] = (MESSAGES, TOOL_RESULTS, *family.secret_keys, *member.all_writes())
+    model_writes = (*MODEL_WRITES, *family.secret_keys)
     guarded = any(one.stack.after for one in family.guards(member.id))
 
     async def model(_none: None, state: ThreadState, context: RunContext) -> _Result:
@@ -95,10 +97,10 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     async def gather(_none: None, state: ThreadState, context: RunContext) -> _Result:
         return collect(nodes, state, context)
 
-    builder.implement(nodes.model, writes=MODEL_WRITES, routes=model_routes)(model)
+    builder.implement(nodes.model, writes=model_writes, routes=model_routes)(model)
     builder.implement(nodes.call_tool, writes=call_writes)(call_tool)
     builder.implement(nodes.finish, writes=FINISH_WRITES, bookkeeping=not guarded)(finish)
-    builder.implement(nodes.collect, writes=COLLECT_WRITES, routes=nodes.model, bookkeeping=True)(gather)
+    builder.implement(nodes.collect, writes=(*COLLECT_WRITES, *family.secret_keys), routes=nodes.model, bookkeeping=True)(gather)
     _implement_approval(builder, family, member, call_writes)
     for ref in nodes.ask.values():
         _implement_ask(builder, family, member, ref, call_writes)
@@ -112,8 +114,7 @@ def _implement_approval(builder: GraphBuilder, family: Family, member: Member, w
             case Approve():
                 work = CallWork(request.call, request.message_id, approved=True, answers=request.answers)
             case Edit(arguments=arguments):
-                call = edited(request.call, arguments)
-                work = CallWork(call, request.message_id, approved=True, answers=request.answers, edited=True)
+                work = edited_work(member, request, arguments, state)
             case Reject(reason=reason):
                 return CallTask(family, member, CallWork(request.call, request.message_id), state, context).rejected(reason)
         return await CallTask(family, member, work, state, context).run()
@@ -169,7 +170,7 @@ def _implement_asked(
 
     writes: Mapping[MiddlewareHook, tuple[StateKey[Any, Any], ...]] = {
         MiddlewareHook.BEFORE_AGENT: INPUT_WRITES,
-        MiddlewareHook.WRAP_MODEL_CALL: MODEL_WRITES,
+        MiddlewareHook.WRAP_MODEL_CALL: (*MODEL_WRITES, *family.secret_keys),
         MiddlewareHook.WRAP_TOOL_CALL: call_writes,
         MiddlewareHook.AFTER_AGENT: FINISH_WRITES,
     }

@@ -1,32 +1,195 @@
-"""How a result shows itself in a notebook: plain text and HTML, everything a model or tool wrote escaped (W5.2, W5.7)."""
+"""How a result shows itself in a notebook: what happened, what waits, how to answer (W5.2), in plain text and HTML.
+
+Everything a model, a tool or a person wrote is data: visible, cut where it is long, and escaped (W5.7).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
-from ..models import compact
+from ..models import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage, compact
+from ._messages import error_in
 from ._pending import InterruptKind, PendingReview
+from ._sketch import sketch
 from ._status import Blocked, Completed, StepLimitReached, Suspended, Unfinished
+from ._turn import TURN
+from ._visible import cut, lines_of
 
 if TYPE_CHECKING:
     from ._result import AgentResult
 
+LONGEST_ROW = 300  # characters of one thing that happened or waits
+MOST_ROWS = 20
 
-def headline(result: AgentResult) -> str:
-    """The status in one line."""
+
+class Display:
+    """What both forms of a result are made of: texts without markup, cut and visible."""
+
+    def __init__(self, result: AgentResult) -> None:
+        self.pending = result.pending
+        self.headline, self.text = _headline(result)
+        self.happened = _happened(result)
+        self.code = _how_to_go_on(result, self.pending)
+        self.foot = f"thread {cut(result.thread_id, 100)} · {_count(len(result.messages), 'message')} · {_usage(result)}"
+
+    def waits(self) -> list[tuple[str, str, str]]:
+        """What waits: the id, what it is, and the calls that answer it."""
+        return [(cut(one.id, 40), cut(what_waits(one), LONGEST_ROW), how_to_answer(one)) for one in self.pending[:MOST_ROWS]]
+
+    @property
+    def more(self) -> str | None:
+        """What is left out of `waits`, in words."""
+        more = len(self.pending) - MOST_ROWS
+        return f"… and {more:,} more in result.pending" if more > 0 else None
+
+
+def as_text(result: AgentResult) -> str:
+    """The result in plain text. Lines that somebody else wrote are set off, so that they cannot pass for one of these."""
+    shown = Display(result)
+    lines = [shown.headline, *(f"  | {line}" for line in shown.text)]
+    if shown.happened:
+        lines += ["happened:", *(f"  {row}" for row in shown.happened)]
+    if shown.pending:
+        lines.append("waits:")
+        for id, what, answers in shown.waits():
+            lines += [f"  {id}  {what}", f"  {' ' * len(id)}  {answers}"]
+        lines += [f"  {shown.more}"] if shown.more else []
+    if shown.code:
+        lines += ["answer some or all:" if shown.pending else "go on with:", *(f"  {line}" for line in shown.code)]
+    return "\n".join([*lines, shown.foot])
+
+
+_CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;white-space:normal;overflow-wrap:anywhere"
+_CODE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,90%);background:none;color:inherit;padding:0"
+
+_LABEL = "margin-top:6px;font-weight:600"
+
+
+def as_html(result: AgentResult) -> str:
+    """The result as HTML that needs no style sheet and no script, and takes its colours from where it stands."""
+    shown = Display(result)
+    parts = [f"<div><strong>{_bdi(shown.headline)}</strong></div>"]
+    if shown.text:
+        text = "\n".join(shown.text)
+        parts.append(
+            '<div style="border-left:3px solid currentColor;padding-left:8px;margin:4px 0;'
+            f'white-space:pre-wrap;overflow-wrap:anywhere">{_bdi(text)}</div>'
+        )
+    if shown.happened:
+        rows = "".join(f'<li style="overflow-wrap:anywhere">{_bdi(row)}</li>' for row in shown.happened)
+        parts.append(f'<div style="{_LABEL}">happened</div><ul style="margin:0;padding-left:20px">{rows}</ul>')
+    if shown.pending:
+        parts.append(_table(shown))
+    if shown.code:
+        said = "answer some or all" if shown.pending else "go on with"
+        code = escape("\n".join(shown.code))
+        parts.append(
+            f'<div style="{_LABEL}">{said}</div><pre style="{_CODE};margin:0;white-space:pre-wrap;overflow-wrap:anywhere">{code}</pre>'
+        )
+    parts.append(f'<div style="margin-top:6px"><small>{_bdi(shown.foot)}</small></div>')
+    return f'<div class="llm4s-result" style="max-width:100%">{"".join(parts)}</div>'
+
+
+def _table(shown: Display) -> str:
+    head = "".join(f'<th scope="col" style="{_CELL}">{name}</th>' for name in ("id", "waits for", "answer with"))
+    rows = "".join(
+        f'<tr><td style="{_CELL};white-space:nowrap;overflow-wrap:normal">{_bdi(id)}</td>'
+        f'<td style="{_CELL};min-width:10em">{_bdi(what)}</td>'
+        f'<td style="{_CELL};min-width:16em"><code style="{_CODE}">{escape(answers).replace("  |  ", "<br>")}</code></td></tr>'
+        for id, what, answers in shown.waits()
+    )
+    more = f"<div>{escape(shown.more)}</div>" if shown.more else ""
+    return (
+        '<table style="margin:6px 0 0;border-collapse:collapse;table-layout:auto;color:inherit;font:inherit">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+    )
+
+
+def _bdi(text: str) -> str:
+    """Text of its own reading order, which reaches no further than itself."""
+    return f'<bdi dir="auto">{escape(text)}</bdi>'
+
+
+# -- what happened ---------------------------------------------------------------------------------------------------
+
+
+def _headline(result: AgentResult) -> tuple[str, list[str]]:
+    """The status in one line, and the lines of a text that is too long to stand in it."""
     match result.status:
         case Completed(answer=answer):
-            return f"Completed: {answer}"
+            return _with_text("Completed", answer)
         case Blocked(guardrail=guardrail, reason=reason):
-            return f"Blocked by {guardrail}: {reason}"
+            return _with_text(f"Blocked by {cut(guardrail, 100)}", reason)
         case StepLimitReached():
-            return "Step limit reached without an answer"
+            return "Step limit reached without an answer", []
         case Suspended() as waiting:
-            count = len(waiting)
-            return f"Suspended: waits for {count} answer{'s' if count != 1 else ''}"
+            return f"Suspended: waits for {_count(len(waiting), 'answer')}", []
         case Unfinished(checkpoint_id=checkpoint_id):
-            return f"Unfinished at checkpoint {checkpoint_id}: continue it with recover"
+            return f"Unfinished at checkpoint {cut(checkpoint_id, 100)}: nothing runs it now, or it runs elsewhere", []
+
+
+def _with_text(said: str, text: str) -> tuple[str, list[str]]:
+    lines = lines_of(text)
+    return (f"{said}: {lines[0]}", []) if len(lines) == 1 else (f"{said}:", lines)
+
+
+def _happened(result: AgentResult) -> list[str]:
+    """The turn message by message, each in a line; its first and its latest where there are many. The answer is in the headline."""
+    messages = _of_turn(result)
+    if isinstance(result.status, Completed) and messages and isinstance(messages[-1], AssistantMessage):
+        messages = messages[:-1]
+    rows = [cut(row, LONGEST_ROW) for row in _rows(messages, result)]
+    if len(rows) <= MOST_ROWS:
+        return rows
+    return [rows[0], f"… {len(rows) - MOST_ROWS:,} more in result.messages", *rows[1 - MOST_ROWS :]]
+
+
+def _of_turn(result: AgentResult) -> Sequence[Message]:
+    """What is stored of the turn; its query where a question before it waits, and nothing is stored yet (4.4)."""
+    messages = list(result.messages)
+    turn = result.state[TURN]
+    ended = not isinstance(result.status, Suspended | Unfinished)
+    if turn.query is not None and (ended or turn.outcome is None):
+        start = next((at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], UserMessage)), 0)
+        return messages[start:]
+    asked = result.status.middleware_questions.values() if isinstance(result.status, Suspended) else ()
+    return [UserMessage(one.input) for one in asked if one.input is not None][:1]
+
+
+def _rows(messages: Sequence[Message], result: AgentResult) -> Iterable[str]:
+    results: dict[tuple[int, str], ToolMessage] = {}
+    latest = -1
+    for at, message in enumerate([*messages, *result.recorded_results]):
+        if isinstance(message, AssistantMessage):
+            latest = at
+        elif isinstance(message, ToolMessage):
+            results[latest, message.tool_call_id] = message
+    for at, message in enumerate(messages):
+        match message:
+            case UserMessage():
+                yield f"user: {message.content}"
+            case AssistantMessage():
+                if message.content:
+                    yield f"assistant: {message.content}"
+                for call in message.tool_calls:
+                    yield f"{call} - {_what_became(call, results.get((at, call.id)), result)}"
+            case _:
+                continue
+
+
+def _what_became(call: ToolCall, result: ToolMessage | None, of: AgentResult) -> str:
+    edited = "edited by a person, " if call.edited else ""
+    if result is None:
+        return f"{edited}{'waits' if isinstance(of.status, Suspended) else 'no result yet'}"
+    text = error_in(result.content) if result.is_error else result.content
+    if result.outcome in ("denied", "rejected"):
+        return f"{edited}not run: {text}"
+    return f"{edited}{'failed' if result.is_error else 'ran'}: {text}"
+
+
+# -- what waits ------------------------------------------------------------------------------------------------------
 
 
 def what_waits(review: PendingReview) -> str:
@@ -43,45 +206,55 @@ def what_waits(review: PendingReview) -> str:
             return f"question of middleware {review.middleware}{about}: {compact(review.question)}"
         case InterruptKind.BREAKPOINT:
             side = review.phase.value.lower() if review.phase else ""
-            return f"breakpoint {side} {review.node}{': ' + call if call else ''}"
+            shown = call or (f"its result is {review.result.content}" if review.result is not None else _text_of(review.message))
+            return f"breakpoint {side} {review.node}{f': {shown}' if shown else ''}"
+
+
+def _text_of(message: Any) -> str:
+    if message is None:
+        return ""
+    calls = [str(call) for call in message.tool_calls] if isinstance(message, AssistantMessage) else []
+    return " ".join([*([message.content] if message.content else []), *(f"calls {call}" for call in calls)])
 
 
 def how_to_answer(review: PendingReview) -> str:
-    """The call that makes the answer."""
+    """The calls that make an answer, of which each takes one."""
+    id = repr(review.id)
     match review.kind:
         case InterruptKind.APPROVAL:
-            return f"result.approve({review.id!r})  |  .reject({review.id!r}, reason)  |  .edit({review.id!r}, arguments)"
+            edit = _sketch(review.arguments_schema, review.arguments)
+            return f"result.approve({id})  |  result.reject({id}, 'why')  |  result.edit({id}, {edit})"
         case InterruptKind.QUESTION | InterruptKind.MIDDLEWARE_QUESTION:
-            return f"result.reply({review.id!r}, value)"
+            return f"result.reply({id}, {_sketch(review.answer_schema)})"
         case InterruptKind.BREAKPOINT:
-            return f"result.proceed({review.id!r})"
+            return f"result.proceed({id})"
 
 
-def as_text(result: AgentResult) -> str:
-    """The result in plain text, one line per thing."""
-    lines = [headline(result)]
-    for review in result.pending:
-        lines.append(f"  {review.id}  {what_waits(review)}")
-        lines.append(f"       {how_to_answer(review)}")
-    if result.pending:
-        lines.append(f"  then: await agent.resume({result.thread_id!r}, answers)")
-    lines.append(f"  thread {result.thread_id} · {len(result.messages)} messages · {_usage(result)}")
-    return "\n".join(lines)
+def _sketch(schema: Mapping[str, Any] | None, arguments: Any = None) -> str:
+    names: list[str] = list(cast(dict[str, Any], arguments)) if isinstance(arguments, dict) else []
+    made = sketch(schema or {"type": "object", "properties": {name: {} for name in names}})
+    return made if len(made) <= LONGEST_ROW else "..."
 
 
-def as_html(result: AgentResult) -> str:
-    """The result as HTML that needs no style sheet."""
-    rows = "".join(
-        f"<tr><td><code>{escape(review.id)}</code></td><td style='text-align:left'>{escape(what_waits(review))}</td>"
-        f"<td style='text-align:left'><code>{escape(how_to_answer(review))}</code></td></tr>"
-        for review in result.pending
-    )
-    table = f"<table><thead><tr><th>id</th><th>waits for</th><th>answer with</th></tr></thead><tbody>{rows}</tbody></table>" if rows else ""
-    then = f"<div>then: <code>await agent.resume({escape(repr(result.thread_id))}, answers)</code></div>" if rows else ""
-    foot = f"<small>thread {escape(result.thread_id)} · {len(result.messages)} messages · {escape(_usage(result))}</small>"
-    return f"<div class='llm4s-result'><strong>{escape(headline(result))}</strong>{table}{then}<div>{foot}</div></div>"
+def _how_to_go_on(result: AgentResult, pending: tuple[PendingReview, ...]) -> list[str]:
+    thread = repr(result.thread_id)
+    match result.status:
+        case Suspended():
+            answers = [how_to_answer(one).partition("  |  ")[0] for one in pending[:3]]
+            more = ", …" if len(pending) > len(answers) else ""
+            return [f"result = await agent.resume({thread}, [{', '.join(answers)}{more}])"]
+        case Unfinished():
+            return [f"result = await agent.recover({thread})", f"result = await agent.abandon({thread})  # gives the turn up"]
+        case StepLimitReached():
+            return [f"result = await agent.run('go on', thread_id={thread})"]
+        case _:
+            return []
 
 
 def _usage(result: AgentResult) -> str:
     usage = result.usage
-    return f"{usage.requests} model call{'s' if usage.requests != 1 else ''}, {usage.input_tokens} + {usage.output_tokens} tokens"
+    return f"{_count(usage.requests, 'model call')}, {usage.input_tokens} + {usage.output_tokens} tokens"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' if number != 1 else ''}"

@@ -10,9 +10,11 @@ from typing import Any
 from ..graph import DynamicJoin, NodeRef, ResumeRef, StateKey
 from ..models import ChatClient, ToolSpec
 from ._call_input import CallInput
+from ._call_secrets import CALL_SECRETS
 from ._decision import Decision
 from ._handoff import HandoffRoute
 from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
+from ._secrets import SecretPlaces
 from ._stack import Stack
 from ._tool import AgentTool
 from ._toolset import written_keys
@@ -39,6 +41,8 @@ class Member:
     middleware_writes: frozenset[StateKey[Any, Any]] = frozenset()
     without_context_from: frozenset[str] = frozenset()
     """agents that hand over to this one without their context."""
+    secret_places: Mapping[str, SecretPlaces] = field(default_factory=dict[str, SecretPlaces])
+    """tool name -> where its arguments are secret; only tools with such places (3.8.1)."""
 
     def may_write(self, tool: AgentTool) -> frozenset[StateKey[Any, Any]]:
         """The keys a call of this tool may update: its own and every middleware's (3.4)."""
@@ -71,6 +75,11 @@ class Family:
     members: Mapping[str, Member]
     nodes: Mapping[str, MemberNodes] = field(default_factory=dict[str, MemberNodes])
     timer: Callable[[], float] = time.perf_counter
+
+    @property
+    def secret_keys(self) -> tuple[StateKey[Any, Any], ...]:
+        """The key of open calls' secrets, where a tool of the family has any (3.8.2)."""
+        return (CALL_SECRETS,) if any(member.secret_places for member in self.members.values()) else ()
 
     def guards(self, active: str) -> tuple[Member, ...]:
         """Whose boundary hooks see a turn: the root's, then the active agent's (6.1.6)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
@@ -151,3 +152,13 @@ def result_text(content: Json) -> str:
 def error_text(message: str) -> str:
     """How an error result is stored (1.3.6)."""
     return compact({"error": printable(str(message))})
+
+
+def error_in(content: str) -> str:
+    """The message of a stored error result; the content itself where it is none."""
+    try:
+        found: Any = json.loads(content)
+    except ValueError:
+        return content
+    said = cast(dict[str, Any], found).get("error") if isinstance(found, dict) else None
+    return said if isinstance(said, str) else content

@@ -10,6 +10,7 @@ from ..graph import Command, RunContext, Suspend, ThreadState
 from ..models import AssistantMessage, Completion, Message, ModelRequest, SystemMessage, ToolCall, ToolMessage
 from . import events
 from ._call_input import CallInput
+from ._call_secrets import hiding
 from ._decision import GivenAnswer
 from ._family import Family, Member
 from ._handoff import MIXED_BATCH, HandoffRoute, sent_after, transferred
@@ -28,16 +29,16 @@ async def call_model(
     """One model step of this agent, or the end of the turn when its steps are used up."""
     turn = state[TURN]
     if turn.steps >= member.max_steps:
-        return Command().update(TURN, replace(turn, outcome=Outcome("step-limit")))
+        return Command().update(TURN, turn.ended(Outcome("step-limit")))
     request, checked = _request(member, state)
     step = ModelStep(member, context, answers, checked)
     completion = await step.run(request)
     if completion is None:
         return _asks(family, member, step, answers, context)
     announce(context, _completed(member, completion, step.attempts))
-    message = _stored(completion.message, context)
-    command = Command().update(USAGE, UsageEntry(completion.model, completion.usage)).update(TURN, replace(turn, steps=turn.steps + 1))
-    return _routed(family, member, message, command, context)
+    message, secrets = hiding(member.secret_places, _stored(completion.message, context))
+    command = Command().update(USAGE, UsageEntry(completion.model, completion.usage)).update(TURN, turn.stepped())
+    return _routed(family, member, message, secrets, command, context)
 
 
 def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
@@ -48,7 +49,7 @@ def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
         stored = sent_after(stored, transfer)
         checked = 0
     else:
-        checked = next((at for at in range(len(stored) - 1, -1, -1) if isinstance(stored[at], AssistantMessage)), 0)
+        checked = next((at + 1 for at in range(len(stored) - 1, -1, -1) if isinstance(stored[at], AssistantMessage)), 0)
     if member.system_prompt is None:
         return ModelRequest(tuple(stored), member.offered), checked
     return ModelRequest((SystemMessage(member.system_prompt), *stored), member.offered), checked + 1 if checked else 0
@@ -82,14 +83,15 @@ def _asks(family: Family, member: Member, step: ModelStep, answers: Sequence[Giv
     return Suspend(request, family.nodes[member.id].asked[asked.middleware, MiddlewareHook.WRAP_MODEL_CALL], usage)
 
 
-def _routed(family: Family, member: Member, message: AssistantMessage, command: Command, context: RunContext) -> Command:
+def _routed(family: Family, member: Member, message: AssistantMessage, secrets: Command, command: Command, context: RunContext) -> Command:
     nodes = family.nodes[member.id]
     if not message.tool_calls:
         return command.update(MESSAGES, AppendMessages((message,))).goto(nodes.finish)
     handed = [call for call in message.tool_calls if call.name in member.handoffs]
     if not handed:
         payloads = [CallInput(call, message.id) for call in message.tool_calls]
-        return command.update(MESSAGES, AppendMessages((message,))).fan_out(nodes.batch, nodes.call_tool, payloads)
+        stored = command.update(MESSAGES, AppendMessages((message,))).combine(secrets)  # calls that do not run need no secrets
+        return stored.fan_out(nodes.batch, nodes.call_tool, payloads)
     if len(message.tool_calls) > 1:
         return _refused_batch(member, message, command, context).goto(nodes.model)
     return _handed_off(family, member, message, member.handoffs[handed[0].name], command, context)

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict
 
 from ..graph import Answer, BreakpointPhase
 from ..models import AssistantMessage, Json, SystemMessage, ToolCall, ToolMessage, UserMessage, compact
+from ._bare import bare
 from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
 from ._status import AnyStatus, Suspended
+from ._visible import cut
 
 
 class InterruptKind(StrEnum):
@@ -62,11 +64,11 @@ class PendingReview(BaseModel):
 
     def edit(self, arguments: Mapping[str, Any]) -> Answer:
         """Let the call run with other arguments."""
-        return Answer.edit(self.id, arguments)
+        return Answer.edit(self.id, bare(arguments))
 
     def reply(self, value: Any) -> Answer:
         """Answer the question with a JSON value or a model."""
-        return Answer.reply(self.id, value)
+        return Answer.reply(self.id, bare(value))
 
     def proceed(self) -> Answer:
         """Let the held step go on."""
@@ -74,7 +76,7 @@ class PendingReview(BaseModel):
 
     def __str__(self) -> str:
         parts = [self._what(), f"{self.tool_name} {compact(self.arguments)}" if self.tool_name is not None else ""]
-        return f"PendingReview({self.kind.name} {self.id}: {' '.join(part for part in parts if part)})"
+        return f"PendingReview({self.kind.name} {cut(self.id)}: {cut(' '.join(part for part in parts if part))})"
 
     __repr__ = __str__
 
@@ -105,7 +107,7 @@ class AnswerSchemas:
         self._middleware_answer = middleware_answer
 
     def arguments(self, agent: str, tool: str) -> dict[str, Json] | None:
-        """The tool's own schema; None for a tool the agent does not have."""
+        """The tool's own schema, which takes dots for a secret (3.8.4); None for a tool the agent does not have."""
         return self._arguments(agent, tool)
 
     def approval(self, agent: str, tool: str) -> dict[str, Json]:

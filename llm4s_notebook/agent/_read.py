@@ -13,8 +13,10 @@ from ..graph import BreakpointPhase, PendingInterrupt, ThreadState
 from ..models import AssistantMessage, Json, Message, ToolMessage
 from ._asking_tool import AskingTool
 from ._call_input import CallInput
+from ._call_secrets import hiding
 from ._codec import Codec
 from ._compile import AgentGraph
+from ._decision import GivenAnswer
 from ._ends import active_agent
 from ._family import Family
 from ._messages import MESSAGES, TOOL_RESULTS
@@ -22,6 +24,7 @@ from ._node_ids import INPUT, Kind, kind_of
 from ._pending import AnswerSchemas
 from ._request import ApprovalRequest, BreakpointRequest, MiddlewareQuestionRequest, ToolQuestionRequest
 from ._result import AgentResult
+from ._secrets import DOTS, form_schema
 from ._status import AnyStatus, Completed, Suspended, Unfinished
 from ._turn import LOOP_KEY_IDS, TURN, USAGE, Outcome
 
@@ -31,8 +34,15 @@ def _codec(of: Any) -> Codec[Any]:
     return Codec(of, what="the stored request")
 
 
-def partition(interrupts: Iterable[PendingInterrupt], state: ThreadState) -> Suspended:
-    """Every interrupt in exactly one of the four lists: by its phase, else by the node it resumes at (2.2.1)."""
+def partition(interrupts: Iterable[PendingInterrupt], state: ThreadState, family: Family) -> Suspended:
+    """Every interrupt in exactly one of the four lists: by its phase, else by the node it resumes at (2.2.1).
+
+    Answers given earlier in the stack run are shown without their secrets (3.8.6).
+    """
+
+    def shown(request: Any) -> Any:
+        return replace(request, answers=tuple(_shown_answer(family, given) for given in request.answers)) if request.answers else request
+
     status = Suspended({}, {}, {}, {})
     approvals: dict[str, ApprovalRequest] = {}
     questions: dict[str, ToolQuestionRequest] = {}
@@ -44,12 +54,22 @@ def partition(interrupts: Iterable[PendingInterrupt], state: ThreadState) -> Sus
             continue
         match kind_of(one.resume_node):
             case "approval":
-                approvals[one.id] = _codec(ApprovalRequest).decode(one.question)
+                approvals[one.id] = shown(_codec(ApprovalRequest).decode(one.question))
             case "ask":
-                questions[one.id] = _codec(ToolQuestionRequest).decode(one.question)
+                questions[one.id] = shown(_codec(ToolQuestionRequest).decode(one.question))
             case _:
-                asked[one.id] = _codec(MiddlewareQuestionRequest).decode(one.question)
+                asked[one.id] = shown(_codec(MiddlewareQuestionRequest).decode(one.question))
     return replace(status, approvals=approvals, questions=questions, middleware_questions=asked, breakpoints=held)
+
+
+def _shown_answer(family: Family, given: GivenAnswer) -> GivenAnswer:
+    """The answer with dots for its secrets; all of it where nobody knows any more what was secret of it."""
+    member = family.members.get(given.agent)
+    asker = None if member is None else member.stack.asking.get(given.middleware)
+    if asker is None or asker.answer_codec is None:
+        return replace(given, answer=DOTS)
+    places = asker.answer_codec.secret_places()
+    return given if places is None else replace(given, answer=places.hide(given.answer).shown)
 
 
 def _held(one: PendingInterrupt, phase: BreakpointPhase, state: ThreadState) -> BreakpointRequest:
@@ -91,8 +111,11 @@ def schemas_of(family: Family) -> AnswerSchemas:
     """Where the answer forms of this family come from."""
 
     def arguments(agent: str, name: str) -> dict[str, Json] | None:
-        tool = family.members[agent].tools.get(name) if agent in family.members else None
-        return None if tool is None else dict(tool.parameters)
+        member = family.members.get(agent)
+        tool = None if member is None else member.tools.get(name)
+        if member is None or tool is None:
+            return None
+        return form_schema(tool.arguments_schema) if name in member.secret_places else dict(tool.parameters)
 
     def tool_answer(agent: str, name: str) -> dict[str, Json] | None:
         tool = family.members[agent].tools.get(name) if agent in family.members else None
@@ -136,7 +159,21 @@ class Reader:
         """The result of a run that waits."""
         waiting = tuple(interrupts)
         owners = {one.id: self.owner(one.resume_node) for one in waiting}
-        return self.result(thread_id, run_id, partition(waiting, state), state, owners)
+        return self.result(thread_id, run_id, partition(waiting, state, self.family), state, owners)
+
+    def settled_messages(self, result: AgentResult) -> int | None:
+        """How many of a stored thread's messages come before the turn that is open; None where no turn is."""
+        if not isinstance(result.status, Suspended | Unfinished):
+            return None
+        turn = result.state[TURN]
+        if turn.outcome is not None or turn.message_id is None:
+            return len(result.messages)  # nothing of the open turn is stored yet
+        return next((at for at, message in enumerate(result.messages) if message.id == turn.message_id), len(result.messages))
+
+    def without_secrets(self, messages: Iterable[Message]) -> tuple[Message, ...]:
+        """Messages from outside as they are stored: with dots for what a tool of the family calls secret."""
+        places = {name: places for member in self.family.members.values() for name, places in member.secret_places.items()}
+        return tuple(hiding(places, message)[0] if isinstance(message, AssistantMessage) else message for message in messages)
 
     def owner(self, node: str) -> str:
         """The agent a node belongs to; `input` is the root's."""
@@ -165,7 +202,7 @@ class Reader:
         except RestoreRejected:
             if checkpoint.graph_id != self.graph.id:
                 raise
-        header = replace(checkpoint.header, graph_version=self.graph.version, fingerprint=self.graph.fingerprint)
+        header = checkpoint.header._replace(graph_version=self.graph.version, fingerprint=self.graph.fingerprint)
         known = {key.id for key in self.graph.keys}
         attempts: list[dict[tuple[str, str], Any]] = [
             dict(checkpoint.entries),
@@ -175,7 +212,7 @@ class Reader:
         for entries in attempts[:-1]:
             body = header.body if entries is attempts[0] else b"{}"
             try:
-                return self.graph.restore(replace(checkpoint, header=replace(header, body=body), entries=entries))
+                return self.graph.restore(replace(checkpoint, header=header._replace(body=body), entries=entries))
             except RestoreRejected:
                 continue
-        return self.graph.restore(replace(checkpoint, header=replace(header, body=b"{}"), entries=attempts[-1]))
+        return self.graph.restore(replace(checkpoint, header=header._replace(body=b"{}"), entries=attempts[-1]))

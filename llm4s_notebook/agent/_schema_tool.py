@@ -13,6 +13,7 @@ from ._codec import Codec
 from ._context import ToolContext
 from ._json_schema import schema_problems, violations
 from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._secrets import SecretPlaces
 from ._tool import AgentTool, checked_name
 from ._worker import call_hook
 
@@ -53,6 +54,12 @@ class SchemaTool(AgentTool):
     @property
     def parameters(self) -> dict[str, Json]:
         return self._parameters
+
+    @property
+    def arguments_schema(self) -> dict[str, Json]:
+        """The raw schema; with a type that has secrets, the type's, for the raw one has no word for them."""
+        typed = None if self._codec is None else self._codec.schema()
+        return self._parameters if typed is None or SecretPlaces.of(typed) is None else typed
 
     def problems(self) -> list[str]:
         return super().problems() + [f"tool '{self.name}': {problem}" for problem in schema_problems(self._parameters)]

@@ -41,6 +41,11 @@ class AgentTool(ABC):
     def parameters(self) -> dict[str, Json]:
         """The JSON Schema of the arguments."""
 
+    @property
+    def arguments_schema(self) -> dict[str, Json]:
+        """The schema that a form for the arguments is made from; it tells which of them are secret (3.8.1)."""
+        return self.parameters
+
     @abstractmethod
     def decode(self, arguments: Json) -> Any:
         """The arguments as `execute` takes them. Raises: anything; its message goes to the model as the call's result (3.2)."""

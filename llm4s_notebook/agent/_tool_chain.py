@@ -28,13 +28,17 @@ class Made:
 
 @dataclass(slots=True)
 class ToolChain:
-    """Runs a tool at the centre of its agent's wrappers; used once. `body` is the tool's `execute` or `resume`."""
+    """Runs a tool at the centre of its agent's wrappers; used once. `body` is the tool's `execute` or `resume`.
+
+    `conceal` takes the call's secrets out of what the tool says before any wrapper sees it (3.8.5).
+    """
 
     member: Member
     tool: AgentTool
     call: ToolCall
     context: ToolContext
     body: Callable[[], Awaitable[ToolOutcome]]
+    conceal: Callable[[ToolOutcome], ToolOutcome]
     _watch: CancelWatch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,10 +95,8 @@ class ToolChain:
             self._watch.note()
             raise
         except Exception as cause:
-            return failed(self.tool.name, cause)
-        if isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal):
-            return outcome
-        return Success(outcome)
+            return self.conceal(failed(self.tool.name, cause))
+        return self.conceal(outcome if isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(outcome))
 
     def _failed(self, middleware: AgentMiddleware, cause: Exception) -> MiddlewareFailed:
         run = self.context.run

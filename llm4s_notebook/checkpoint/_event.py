@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,7 @@ class Gap(RunEvent):
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class EventRecord:
+class EventRecord(NamedTuple):
     """An event with its place: `sequence` counts from 1 along the thread, None for live events; `timestamp` is aware UTC."""
 
     thread_id: str
@@ -138,8 +137,7 @@ class EventRecord:
     event: RunEvent
 
 
-@dataclass(frozen=True, slots=True)
-class EventDraft:
+class EventDraft(NamedTuple):
     """An event on its way into a commit, which numbers it (R6.21)."""
 
     run_id: str
@@ -151,6 +149,16 @@ class EventDraft:
 
     def numbered(self, thread_id: str, sequence: int | None) -> EventRecord:
         return EventRecord(thread_id, sequence, self.run_id, self.checkpoint_id, self.task_id, self.node_id, self.timestamp, self.event)
+
+
+def numbered(thread_id: str, first: int, drafts: Iterable[EventDraft]) -> tuple[EventRecord, ...]:
+    """The events of one commit, one behind the other from `first` (R6.21)."""
+    return tuple(
+        [
+            EventRecord(thread_id, sequence, run_id, checkpoint_id, task_id, node_id, timestamp, event)
+            for sequence, (run_id, event, timestamp, checkpoint_id, task_id, node_id) in enumerate(drafts, first)
+        ]
+    )
 
 
 _BY_NAME: Mapping[str, type[RunEvent]] = {

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from ..errors import CheckpointNotFound, StaleClaim, StoreUnavailable, ThreadBusy, ThreadNotFound
 from ._clock import Clock, SystemClock
-from ._event import EventRecord
+from ._event import EventRecord, numbered
 from ._memory_thread import MemoryThread
 from ._rules import check_claimed, check_limit, check_policy, check_ttl
 from ._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
@@ -60,12 +60,12 @@ class InMemoryCheckpointer:
             self._check_open()
             thread = self._threads.get(thread_id) or MemoryThread(thread_id)
             claim = self._grant(thread, holder, ttl)
-            records = thread.commit(commit, claim.token)
+            first = thread.commit(commit, claim.token)
             self._take(thread, claim)
             if commit.release:
                 thread.claim = None
         self._watchers.changed(thread_id)
-        return claim, records
+        return claim, numbered(thread_id, first, commit.events)
 
     async def renew(self, thread_id: str, token: int, ttl: float) -> Claim:
         """Extend the lease (R6.7). Raises: StaleClaim."""
@@ -113,14 +113,14 @@ class InMemoryCheckpointer:
         with self._lock:
             self._check_open()
             thread = self._threads.get(thread_id)
-            check_claimed(thread_id, commit.token, thread.claim.token if thread and thread.claim else None)
-            if thread is None:  # check_claimed has raised
-                raise StaleClaim(token=commit.token, current=None, thread_id=thread_id)
-            records = thread.commit(commit, commit.token)
+            claim = thread.claim if thread is not None else None
+            if thread is None or claim is None or claim.token != commit.token:
+                raise StaleClaim(token=commit.token, current=claim.token if claim else None, thread_id=thread_id)
+            first = thread.commit(commit, commit.token)
             if commit.release:
                 thread.claim = None
         self._watchers.changed(thread_id)
-        return records
+        return numbered(thread_id, first, commit.events)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
-from ._event import Custom, EventRecord
+from ._event import Custom, EventDraft, EventRecord
 from ._patch import Append, Entries, PatchOp, Set, Unset, apply_patch
 from ._rules import check_commit, check_format
 from ._shape import MISSING, VALUE, Shape, plan
-from ._types import Checkpoint, CheckpointHeader, Claim, Commit, LatestCheckpoint, PendingWrite, RetentionPolicy, ThreadSummary, Waiting
+from ._types import (
+    SETTLED,
+    Checkpoint,
+    CheckpointDraft,
+    CheckpointHeader,
+    Claim,
+    Commit,
+    LatestCheckpoint,
+    PendingWrite,
+    RetentionPolicy,
+    ThreadSummary,
+    Waiting,
+)
+
+_payload_text = json.JSONEncoder(allow_nan=False).encode
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
+class _Stored(NamedTuple):
     """A checkpoint as kept: its change against the one before it. `first_event` is the number its commit's events began with."""
 
     header: CheckpointHeader
     patch: tuple[PatchOp, ...]
     token: int
     first_event: int
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredEvent:
-    """A numbered event; the payload of a custom one is JSON text, so that nobody's object is shared (R6.2)."""
-
-    record: EventRecord
-    payload: str | None
 
 
 @dataclass(slots=True)
@@ -48,7 +55,7 @@ class MemoryThread:
     _checkpoints: dict[str, _Stored] = field(default_factory=dict[str, _Stored])  # oldest first
     _latest: _Stored | None = None
     _writes: list[PendingWrite] = field(default_factory=list[PendingWrite])
-    _events: list[_StoredEvent] = field(default_factory=list[_StoredEvent])
+    _events: list[EventDraft] = field(default_factory=list[EventDraft])  # from number _floor; a custom payload is JSON text (R6.2)
     _next_event: int = 1
     _floor: int = 1  # the smallest event number still there, or the next one
 
@@ -75,46 +82,47 @@ class MemoryThread:
 
     # -- changing ----------------------------------------------------------------------------------------------------
 
-    def commit(self, commit: Commit, token: int) -> tuple[EventRecord, ...]:
-        """Check all of it, then apply all of it. Raises: CheckpointConflict, InvalidCommit."""
-        check_commit(self.thread_id, commit, latest=self.latest_id, settled=self.settled, known=self._checkpoints.__contains__)
+    def commit(self, commit: Commit, token: int) -> int:
+        """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
+        latest = self._latest.header.id if self._latest else None
+        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
-        if commit.checkpoints and not (len(commit.checkpoints) == 1 and _fits(base, commit.checkpoints[0].patch)):
+        if not _fits(base, commit.checkpoints):
             try:
                 plan((op for draft in commit.checkpoints for op in draft.patch), lambda section, name: _shape(base, section, name))
             except InvalidCommit as error:
                 raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
-        records = tuple(draft.numbered(self.thread_id, self._next_event + index) for index, draft in enumerate(commit.events))
-        stored = [self._kept(record) for record in records]
+        stored = [self._kept(draft) if type(draft.event) is Custom else draft for draft in commit.events]
 
         if commit.retract:
             self._drop_turn()
             self.live = base
         if commit.checkpoints:
-            self._writes.clear()
-        for draft in commit.checkpoints:
-            apply_patch(self.live, draft.patch)
-            self._latest = _Stored(draft.header, draft.patch, token, self._next_event)
-            self._checkpoints[draft.header.id] = self._latest
-            if draft.header.status.settled:
-                self.settled = draft.header.id
+            self._writes = []
+        first = self._next_event
+        for header, patch in commit.checkpoints:
+            apply_patch(self.live, patch)
+            self._latest = self._checkpoints[header.id] = _Stored(header, patch, token, first)
+            if header.status in SETTLED:
+                self.settled = header.id
             if self.created_at is None:
-                self.created_at = draft.header.created_at
-        self._writes.extend(commit.writes)
-        self._events.extend(stored)
-        self._next_event += len(records)
-        return records
+                self.created_at = header.created_at
+        self._writes += commit.writes
+        self._events += stored
+        self._next_event = first + len(stored)
+        return first
 
-    def _kept(self, record: EventRecord) -> _StoredEvent:
-        """As stored: all but a custom event's payload is immutable."""
-        event = record.event
+    def _kept(self, draft: EventDraft) -> EventDraft:
+        """A custom event as stored, nobody's object in it; all others are immutable."""
+        event = draft.event
         if not isinstance(event, Custom):
-            return _StoredEvent(record, None)
+            return draft
         try:
-            payload = json.dumps(event.payload, allow_nan=False)
+            payload = _payload_text(event.payload)
         except (TypeError, ValueError) as error:
             raise InvalidCommit(reason=f"the payload of event '{event.name}' is not JSON: {error}", thread_id=self.thread_id) from error
-        return _StoredEvent(replace(record, event=replace(event, payload=None)), payload)
+        kept = Custom(event.name, event.version, payload)
+        return EventDraft(draft.run_id, kept, draft.timestamp, draft.checkpoint_id, draft.task_id, draft.node_id)
 
     def _drop_turn(self) -> None:
         """Take every checkpoint after the newest settled one out of the history (R6.36)."""
@@ -146,7 +154,7 @@ class MemoryThread:
                     root = self._copied(self.root)
                     apply_patch(root, pending)
                     pending = []
-                kept[one.header.id] = replace(one, patch=(*pending, *one.patch))
+                kept[one.header.id] = one._replace(patch=(*pending, *one.patch))
                 pending = []
             else:
                 pending.extend(one.patch)
@@ -183,7 +191,8 @@ class MemoryThread:
         if sequence + 1 < self._floor:
             raise ReplayUnavailable(earliest=self._floor)
         start = sequence + 1 - self._floor
-        return [_read(stored) for stored in self._events[start : start + limit]]
+        found = self._events[start : start + limit]
+        return [_read(draft).numbered(self.thread_id, self._floor + start + index) for index, draft in enumerate(found)]
 
     def summary(self) -> ThreadSummary | None:
         """None for a thread that is only claimed."""
@@ -224,19 +233,20 @@ class MemoryThread:
         return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
 
 
-def _fits(entries: Entries, patch: tuple[PatchOp, ...]) -> bool:
-    """True if the patch certainly fits, at a glance: what every superstep does. Otherwise it has to be planned to know."""
-    changed: set[tuple[str, str]] = set()
-    for op in patch:
-        match op:
-            case Set() | Unset():
-                changed.add((op.section, op.name))
-            case Append():
-                at = (op.section, op.name)
-                if at in changed or isinstance(entries.get(at), bytes):
-                    return False
-            case _:
+def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
+    """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
+    values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
+    for _, patch in checkpoints:
+        for op in patch:
+            at = (op.section, op.name)
+            if type(op) is Set:
+                values[at] = True
+            elif type(op) is Unset:
+                values[at] = False
+            elif type(op) is not Append or (values[at] if at in values else at in entries and type(entries[at]) is bytes):
                 return False
+            else:
+                values[at] = False
     return True
 
 
@@ -247,7 +257,6 @@ def _shape(entries: Entries, section: str, name: str) -> Shape:
     return len(entry) if isinstance(entry, list) else VALUE
 
 
-def _read(stored: _StoredEvent) -> EventRecord:
-    if stored.payload is None or not isinstance(stored.record.event, Custom):
-        return stored.record
-    return replace(stored.record, event=replace(stored.record.event, payload=json.loads(stored.payload)))
+def _read(draft: EventDraft) -> EventDraft:
+    event = draft.event
+    return draft._replace(event=replace(event, payload=json.loads(event.payload))) if isinstance(event, Custom) else draft

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 from ..errors import InvalidCommit
 
@@ -19,8 +19,8 @@ Entry: TypeAlias = bytes | list[bytes]
 Entries: TypeAlias = dict[tuple[str, str], Entry]
 
 
-@dataclass(frozen=True, slots=True)
-class Set:
+@final
+class Set(NamedTuple):
     """Store one value under (section, name); an entry there before is replaced and moves to the section's end."""
 
     section: str
@@ -28,16 +28,16 @@ class Set:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Unset:
+@final
+class Unset(NamedTuple):
     """Remove the entry, value or list; nothing happens when there is none."""
 
     section: str
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+@final
+class Append(NamedTuple):
     """Add items to the end of a list entry; a missing entry becomes a list first (also with no items)."""
 
     section: str
@@ -55,8 +55,8 @@ class Replace:
     item: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Truncate:
+@final
+class Truncate(NamedTuple):
     """Keep the first `length` items of a list entry."""
 
     section: str
@@ -74,27 +74,34 @@ def apply_patch(entries: Entries, patch: Iterable[PatchOp]) -> None:
     """
     for op in patch:
         at = (op.section, op.name)
-        entry = entries.get(at)
-        match op:
-            case Set():
-                entries.pop(at, None)
-                entries[at] = op.value
-            case Unset():
-                entries.pop(at, None)
-            case Append():
-                if entry is None:
-                    entry = entries[at] = []
-                if not isinstance(entry, list):
-                    raise InvalidCommit(reason=f"append to {at}, which is one value")
-                entry.extend(op.items)
-            case Replace():
-                if not isinstance(entry, list) or not 0 <= op.index < len(entry):
-                    raise InvalidCommit(reason=f"replace item {op.index} of {at}, which has no such item")
-                entry[op.index] = op.item
-            case Truncate():
-                if not isinstance(entry, list) or not 0 <= op.length <= len(entry):
-                    raise InvalidCommit(reason=f"truncate {at} to {op.length} items, which it does not have")
-                del entry[op.length :]
+        if type(op) is Set:
+            if at in entries:
+                del entries[at]
+            entries[at] = op.value
+        elif type(op) is Unset:
+            if at in entries:
+                del entries[at]
+        else:
+            _change_list(entries, at, op)
+
+
+def _change_list(entries: Entries, at: tuple[str, str], op: Append | Replace | Truncate) -> None:
+    entry = entries.get(at)
+    match op:
+        case Append():
+            if entry is None:
+                entry = entries[at] = []
+            if not isinstance(entry, list):
+                raise InvalidCommit(reason=f"append to {at}, which is one value")
+            entry.extend(op.items)
+        case Replace():
+            if not isinstance(entry, list) or not 0 <= op.index < len(entry):
+                raise InvalidCommit(reason=f"replace item {op.index} of {at}, which has no such item")
+            entry[op.index] = op.item
+        case Truncate():
+            if not isinstance(entry, list) or not 0 <= op.length <= len(entry):
+                raise InvalidCommit(reason=f"truncate {at} to {op.length} items, which it does not have")
+            del entry[op.length :]
 
 
 def whole(entries: Mapping[tuple[str, str], Entry]) -> tuple[PatchOp, ...]:

@@ -120,7 +120,7 @@ class GraphBuilder:
     def static_join(self, id: str, sources: Iterable[NodeRef[Any]] | NodeRef[Any], target: NodeRef[Any]) -> StaticJoin:
         """`target` runs each time all `sources` have completed (R3.10)."""
         self._join(id)
-        self._static.setdefault(id, ((sources,) if isinstance(sources, NodeRef) else tuple(sources), target))
+        self._static.setdefault(id, ((sources,) if isinstance(sources, (NodeRef, str)) else tuple(sources), target))
         return StaticJoin(id, self._owner)
 
     def dynamic_join(self, id: str, target: NodeRef[Any]) -> DynamicJoin:
@@ -158,7 +158,9 @@ class GraphBuilder:
 
     def _check_handles(self, entry: AnyRef, problems: list[str]) -> None:
         def check(ref: AnyRef, where: str, *, unit: bool = True) -> None:
-            if ref.owner is not self._owner:
+            if not isinstance(ref, NodeRef):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+                problems.append(f"{where} is {ref!r}, which is no node's handle")
+            elif ref.owner is not self._owner:
                 problems.append(f"{where} is node '{ref.id}' of another builder")
             elif ref.id not in self._refs:
                 problems.append(f"{where} is node '{ref.id}', which was never declared")
@@ -166,8 +168,9 @@ class GraphBuilder:
                 problems.append(f"{where} is node '{ref.id}', which takes a payload of type {ref.codec.named}")
 
         for source, target in self._edges:
-            check(source, f"the source of edge {source.id} -> {target.id}", unit=False)
-            check(target, f"the target of edge {source.id} -> {target.id}")
+            edge = f"edge {_id_of(source)} -> {_id_of(target)}"
+            check(source, f"the source of {edge}", unit=False)
+            check(target, f"the target of {edge}")
         for id, (sources, target) in self._static.items():
             if not sources:
                 problems.append(f"join '{id}' has no sources")
@@ -183,6 +186,9 @@ class GraphBuilder:
         by_id: dict[str, list[AnyKey]] = {}
         given = [key for node in self._implemented.values() for key in node.writes]
         for key in [*given, *self._keys]:
+            if not isinstance(key, StateKey):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+                problems.append(f"{key!r} is no state key")
+                continue
             unequal = by_id.setdefault(key.id, [])
             same = next((index for index, one in enumerate(unequal) if one == key), None)
             if same is None:
@@ -216,6 +222,7 @@ class GraphBuilder:
                 bookkeeping=own.bookkeeping,
                 edges=tuple(target for source, target in edges if source == id),
                 sources_of=tuple(join.id for join in static.values() if id in join.sources),
+                text=encode_json(id),
                 question=cast(ResumeRef[Any, Any], ref).question if resume else None,
                 answer=cast(ResumeRef[Any, Any], ref).answer if resume else None,
             )
@@ -233,6 +240,9 @@ class GraphBuilder:
         return ref
 
     def _implement(self, ref: AnyRef, signature: Signature, writes: Iterable[AnyKey] | AnyKey, routes: Routes, bookkeeping: bool) -> None:
+        if not isinstance(ref, NodeRef):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            self._problems.append(f"{ref!r} is implemented here, which is no node's handle")
+            return
         if ref.owner is not self._owner:
             self._problems.append(f"node '{ref.id}' of another builder is implemented here")
             return
@@ -240,10 +250,12 @@ class GraphBuilder:
             self._problems.append(f"node '{ref.id}' is implemented twice")
             return
         self._problems.extend(f"node '{ref.id}': {problem}" for problem in signature.problems)
-        targets = (routes,) if isinstance(routes, (NodeRef, DynamicJoin)) else tuple(routes)
-        self._implemented[ref.id] = _Implemented(
-            signature, (writes,) if isinstance(writes, StateKey) else tuple(writes), tuple(target.id for target in targets), bookkeeping
-        )
+        targets = (routes,) if isinstance(routes, (NodeRef, DynamicJoin, str)) else tuple(routes)
+        for one in targets:
+            if not isinstance(one, (NodeRef, DynamicJoin)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+                self._problems.append(f"node '{ref.id}': route {one!r} is no handle")
+        keys = (writes,) if isinstance(writes, (StateKey, str)) else tuple(writes)
+        self._implemented[ref.id] = _Implemented(signature, keys, tuple(map(_id_of, targets)), bookkeeping)
 
     def _codec(self, id: str, declared: Any, version: int, migrations: Migrations) -> Codec[Any]:
         try:
@@ -262,6 +274,11 @@ def _caller_names() -> Mapping[str, Any]:
     """Local names where a node is decorated: annotations may use classes defined there."""
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]  # the only way to see a caller's locals
     return {} if frame.f_locals is frame.f_globals else dict(frame.f_locals)
+
+
+def _id_of(ref: object) -> str:
+    """A handle's id, or whatever was given in its place."""
+    return ref.id if isinstance(ref, (NodeRef, DynamicJoin)) else repr(ref)
 
 
 def _short(error: BaseException) -> str:

@@ -25,7 +25,7 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
     """
     if returned is None:
         returned = _EMPTY
-    if isinstance(returned, Command):
+    if type(returned) is Command:
         writes = bind_writes(spec, task.id, returned.updates) if returned.updates else ()
         routes = _bind_routes(plan, spec, task, returned.routes) if returned.routes else ()
         return TaskResult(task, Ending.COMPLETED, writes, routes, emitted=tuple(context.emitted))
@@ -34,7 +34,10 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
         _no_routes(suspend.update, "Suspend")
         writes = bind_writes(spec, task.id, suspend.update.updates)
         at = suspend.resume_at
-        target = plan.nodes.get(at.id) if at.owner is plan.owner else None
+        try:
+            target = plan.nodes.get(at.id) if at.owner is plan.owner else None
+        except AttributeError as error:
+            raise _no_handle(spec, task, "suspends to", at) from error
         if target is None or target.question is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"suspends to '{at.id}', which is no resume node of this graph")
         question = target.question.encode(suspend.question)
@@ -80,15 +83,14 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
     declared = spec.writes
     for operation in operations:
         key = operation.key
-        id = key.id
-        if id not in declared or (declared[id] is not key and declared[id] != key):
-            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=id)
-    return tuple(map(encode_operation, operations))
+        if key.id not in declared or (declared[key.id] is not key and declared[key.id] != key):
+            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
+    return tuple([encode_operation(operation) for operation in operations])
 
 
 def encode_operation(operation: Operation) -> Write:
     """One operation as JSON text and a value nobody else holds. Raises: EncodeError."""
-    if isinstance(operation, Update):
+    if type(operation) is Update:
         key = operation.key
         try:
             data, value = key.update_codec.settle(operation.value)
@@ -103,25 +105,37 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
     joins: set[str] = set()
     for route in routes:
         target = route.target
-        node = plan.nodes.get(target.id) if target.owner is plan.owner else None
+        try:
+            node = plan.nodes.get(target.id) if target.owner is plan.owner else None
+        except AttributeError as error:
+            raise _no_handle(spec, task, "routes to", target) from error
         if node is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"routes to node '{target.id}' of another graph")
-        if isinstance(route, Goto):
+        if type(route) is Goto:
             if not node.codec.unit:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"goes to node '{node.id}', which takes a payload: send it one")
             bound.append(BoundSend(node.id, NULL))
-        elif isinstance(route, FanOut):
+        elif type(route) is FanOut:
             join = route.join
-            if join.owner is not plan.owner or join.id not in plan.dynamic_joins:
+            try:
+                known = join.owner is plan.owner and join.id in plan.dynamic_joins
+            except AttributeError as error:
+                raise _no_handle(spec, task, "fans out to", join) from error
+            if not known:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"fans out to join '{join.id}' of another graph")
             if join.id in joins:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"fans out to join '{join.id}' twice in one command")
             joins.add(join.id)
             encode = node.codec.encode
-            bound.append(BoundFanOut(join.id, node.id, tuple(encode(payload) for payload in route.payloads)))
+            bound.append(BoundFanOut(join.id, node.id, tuple([encode(payload) for payload in route.payloads])))
         else:
             bound.append(BoundSend(node.id, node.codec.encode(route.payload)))
     return tuple(bound)
+
+
+def _no_handle(spec: NodeSpec, task: Task, what: str, given: object) -> InvalidRoute:
+    """A text where a handle belongs (R1.21)."""
+    return InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"{what} {given!r}, which is no handle: give what the builder returned")
 
 
 def route_problems(plan: Plan, routes: Iterable[BoundRoute]) -> list[str]:

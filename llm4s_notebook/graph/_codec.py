@@ -19,6 +19,7 @@ T = TypeVar("T")
 Migrations = Mapping[int, Callable[[Any], Any]]
 NULL = b"null"
 _MOST_DIGITS = 4300  # of a number that Python reads
+_WORD: Any = 1 << 63
 _LONG_NUMBER = re.compile(rb"\d{4301}")
 
 
@@ -26,7 +27,8 @@ def encode_json(value: object, what: str = "the value") -> bytes:
     """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
     try:
         data = to_json(value, by_alias=True)
-        _check_numbers(data)
+        if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+            _check_numbers(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
         raise EncodeError(problems=[str(error)], what=what) from error
@@ -93,7 +95,7 @@ class Codec(Generic[T]):
     `shareable` says whether a decoded value may be given to several readers (D17).
     """
 
-    __slots__ = ("_dump", "_load", "adapter", "declared", "migrations", "shareable", "unit", "version")
+    __slots__ = ("_dump", "_load", "_plain", "adapter", "declared", "migrations", "shareable", "unit", "version")
 
     def __init__(self, declared: Any, *, version: int = 1, migrations: Migrations | None = None) -> None:
         self.declared = type(None) if declared is None else declared
@@ -102,6 +104,7 @@ class Codec(Generic[T]):
         self.migrations: Migrations = dict(migrations or {})
         self.unit = self.declared is types.NoneType
         self.shareable = is_shareable(self.declared)
+        self._plain = self.declared if self.declared in (str, int, bool) else None
         self._dump = self.adapter.serializer.to_json  # the adapter's own methods are a Python call more, each time
         self._load = self.adapter.validator.validate_json
 
@@ -111,12 +114,19 @@ class Codec(Generic[T]):
 
     def settle(self, value: T) -> tuple[bytes, T]:
         """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
+        kind = type(value)
+        if kind is self._plain and (kind is not int or -_WORD <= value < _WORD):
+            try:  # immutable and exactly of the declared type: it is what its text decodes to
+                return to_json(value), value
+            except PydanticSerializationError as error:
+                raise EncodeError(problems=[_first_line(error)], what=f"a value for {self.named}") from error
         if value is None and self.unit:
             return NULL, value
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
-            _check_numbers(data)
-            return data, self._load(data, strict=True)
+            if b"NaN" in data or b"Infinity" in data:
+                _check_numbers(data)
+            return data, self._load(data, strict=True)  # where a number too long to be read again is found
         except ValidationError as error:
             raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error
         except (PydanticSerializationError, ValueError, TypeError, RecursionError, AttributeError) as error:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar, final
 
 from ._key import StateKey
 from ._refs import DynamicJoin, NodeRef
@@ -14,38 +13,38 @@ U = TypeVar("U")
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+@final
+class Update(NamedTuple):
     """Give `value` to the key's reduce function."""
 
     key: StateKey[Any, Any]
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Remove:
+@final
+class Remove(NamedTuple):
     """Drop the stored entry: the next read sees the initial value (R1.18)."""
 
     key: StateKey[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Goto:
+@final
+class Goto(NamedTuple):
     """One task of a node that takes no payload."""
 
     target: NodeRef[None]
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+@final
+class Send(NamedTuple):
     """One task with a payload, counted by no join."""
 
     target: NodeRef[Any]
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
-class FanOut:
+@final
+class FanOut(NamedTuple):
     """One task per payload, in order, all counted by one activation of the join."""
 
     join: DynamicJoin
@@ -57,8 +56,8 @@ Operation: TypeAlias = Update | Remove
 Route: TypeAlias = Goto | Send | FanOut
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+@final
+class Command(NamedTuple):
     """Immutable; each method returns a new command with one more update or route at the end."""
 
     updates: tuple[Operation, ...] = ()

@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 
 from ..checkpoint import (
     Append,
@@ -52,7 +51,7 @@ class _Batch:
         self.events: list[EventDraft] = []
 
     def __bool__(self) -> bool:
-        return bool(self.checkpoints or self.writes or self.events)
+        return bool(self.events or self.checkpoints or self.writes)
 
 
 class Ledger:
@@ -62,6 +61,8 @@ class Ledger:
         self.latest = latest
         self.durable = latest
         self.freed = True
+        self.on_exit = durability is Durability.ON_EXIT
+        """Nothing is written before the end."""
         self.checkpointer = checkpointer
         self._hub = hub
         self._thread_id = thread_id
@@ -71,27 +72,25 @@ class Ledger:
         self._queue: deque[tuple[_Batch, bool]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._saver: asyncio.Task[None] | None = None
+        self._finished: list[Callable[[], None]] = []
         self._results = 0
         self._settling = False
-        self._failure: CheckpointWriteFailed | None = None
+        self.failure: CheckpointWriteFailed | None = None
+        """A commit that failed, perhaps in the background."""
 
     @property
-    def on_exit(self) -> bool:
-        """True when nothing is written before the end."""
-        return self._mode is Durability.ON_EXIT
-
-    def check(self) -> None:
-        """Raises: CheckpointWriteFailed when a commit failed in the background."""
-        if self._failure is not None:
-            raise self._failure
+    def unsettled(self) -> bool:
+        """True while results may be on their way, or a commit has failed: `settle` is to be awaited."""
+        return self._saver is not None or self.failure is not None
 
     # -- what a run has to say ---------------------------------------------------------------------------------------
 
     def add(self, checkpoint: CheckpointDraft, events: Iterable[EventDraft]) -> None:
         """A committed superstep or a closing checkpoint; it replaces the pending writes of its predecessor (R6.20)."""
-        self._batch.checkpoints.append(checkpoint)
-        self._batch.writes.clear()
-        self._batch.events.extend(events)
+        batch = self._batch
+        batch.checkpoints.append(checkpoint)
+        batch.writes = []
+        batch.events += events
         self.latest = checkpoint.header.id
 
     def replace(self, checkpoint: CheckpointDraft, events: Iterable[EventDraft]) -> None:
@@ -101,21 +100,19 @@ class Ledger:
 
     def say(self, events: Iterable[EventDraft]) -> None:
         """Events that belong to no new checkpoint."""
-        self._batch.events.extend(events)
+        self._batch.events += events
 
     def note(self, write: PendingWrite, events: Iterable[EventDraft]) -> None:
         """A finished task's result, to be kept if its superstep does not commit (R3.19)."""
         self._batch.writes.append(write)
-        self._batch.events.extend(events)
+        self._batch.events += events
 
-    def finished(self, write: PendingWrite | None, events: Iterable[EventDraft]) -> None:
-        """A task of several ended: make its result durable while its siblings run.
+    def finished(self, record: Callable[[], None]) -> None:
+        """A task of several ended: make its result durable while its siblings run. `record` notes it, once it is to be written.
 
         Results that come in a burst are one transaction; those whose superstep ends with them go with its checkpoint (D18).
         """
-        if write is not None:
-            self._batch.writes.append(write)
-        self._batch.events.extend(events)
+        self._finished.append(record)
         self._results += 1
         if self._saver is None and not self.on_exit:
             self._settling = False
@@ -127,7 +124,9 @@ class Ledger:
             self._settling = True
             saver, self._saver = self._saver, None
             await saver
-        self.check()
+        self._finished.clear()
+        if self.failure is not None:
+            raise self.failure
 
     async def _save(self) -> None:
         try:
@@ -138,21 +137,29 @@ class Ledger:
                     if self._settling:
                         return
                     seen, quiet = self._results, quiet + 1 if seen == self._results else 0
+                finished, self._finished = self._finished, []
+                for record in finished:
+                    record()
                 if self._batch:
                     await self._commit(self._taken())
-                if not self._batch:
+                if not self._finished:
                     self._saver = None
                     return
-        except CheckpointWriteFailed:  # kept in _failure, raised by settle
+        except CheckpointWriteFailed:  # kept in `failure`, raised by settle
             return
 
     # -- making it durable -------------------------------------------------------------------------------------------
 
     async def flush(self) -> None:
         """Everything so far is durable (SYNC) or on its way (ASYNC) when this returns. Raises: CheckpointWriteFailed."""
-        self.check()
-        if self._batch and not self.on_exit:
-            await self._commit(self._taken())
+        if self.failure is not None:
+            raise self.failure
+        if not self.on_exit:
+            batch, self._batch = self._batch, _Batch()
+            if self._mode is Durability.SYNC:
+                await self._write(batch)
+            elif batch:
+                await self._commit(batch)
 
     async def close(self, *, retract: bool = False) -> None:
         """Commit everything that is left and free the thread; nothing is visible before that (R6.28). Raises: CheckpointWriteFailed."""
@@ -194,7 +201,7 @@ class Ledger:
 
     async def _write_queued(self) -> None:
         """The one background writer: the same commits in the same order, none after one that failed."""
-        while self._queue and self._failure is None:
+        while self._queue and self.failure is None:
             batch, _ = self._queue.popleft()
             try:
                 await self._write(batch)
@@ -205,22 +212,18 @@ class Ledger:
         if self._writer is not None:
             await asyncio.wait([self._writer])
             await self._write_queued()  # what a loop that is ending left of its queue
-        self.check()
+        if self.failure is not None:
+            raise self.failure
 
     async def _write(self, batch: _Batch, *, release: bool = False, retract: bool = False) -> None:
-        commit = Commit(
-            token=self._token,
-            checkpoints=tuple(batch.checkpoints),
-            writes=tuple(batch.writes),
-            events=tuple(batch.events),
-            retract=retract,
-            release=release,
-        )
+        if not (batch.events or batch.checkpoints or batch.writes or release):
+            return
+        commit = Commit(self._token, tuple(batch.checkpoints), tuple(batch.writes), tuple(batch.events), retract, release)
         try:
             records: tuple[EventRecord, ...] = await self.checkpointer.commit(self._thread_id, commit)
         except Exception as error:
-            self._failure = CheckpointWriteFailed(cause=error)
-            raise self._failure from error
+            self.failure = CheckpointWriteFailed(cause=error)
+            raise self.failure from error
         if batch.checkpoints:
             self.durable = batch.checkpoints[-1].header.id
         if records:
@@ -230,7 +233,7 @@ class Ledger:
         """The last checkpoint alone, its parent the claim's, with everything that changed since (ON_EXIT)."""
         if len(batch.checkpoints) > 1:
             last = batch.checkpoints[-1]
-            header: CheckpointHeader = replace(last.header, parent_id=batch.checkpoints[0].header.parent_id)
+            header: CheckpointHeader = last.header._replace(parent_id=batch.checkpoints[0].header.parent_id)
             patch = squash(op for draft in batch.checkpoints for op in draft.patch)
             batch.checkpoints = [CheckpointDraft(header, patch)]
         return batch

@@ -31,11 +31,16 @@ class Breakpoint:
     proceed: Final = None
 
 
+def _positive(given: object) -> bool:
+    """A number above zero; true and false are none."""
+    return isinstance(given, (int, float)) and not isinstance(given, bool) and given > 0
+
+
 @dataclass(frozen=True, slots=True)
 class RunBudgets:
     """How much one run may use: supersteps, tasks at once, and `timeout` seconds from its claim (R1.31, R3.26).
 
-    Raises: ConfigError unless all are positive.
+    Raises: ConfigError unless all are positive; the first two are whole numbers, and no timeout is None.
     """
 
     max_supersteps: int = 1000
@@ -43,8 +48,14 @@ class RunBudgets:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        given = {"max_supersteps": self.max_supersteps, "max_concurrency": self.max_concurrency, "timeout": self.timeout}
-        problems = [f"{name} is {value!r}, and must be above zero" for name, value in given.items() if value is not None and not value > 0]
+        counts = {"max_supersteps": self.max_supersteps, "max_concurrency": self.max_concurrency}
+        problems = [
+            f"{name} is {value!r}, and must be a whole number above zero"
+            for name, value in counts.items()
+            if not (isinstance(value, int) and _positive(value))  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+        ]
+        if self.timeout is not None and not _positive(self.timeout):
+            problems.append(f"timeout is {self.timeout!r}, and must be a number of seconds above zero")
         if problems:
             raise ConfigError(field="budgets", problems=problems)
 
@@ -77,6 +88,10 @@ class RunConfig:
                 object.__setattr__(self, "durability", Durability(self.durability))
             except ValueError:
                 problems.append(f"durability is {self.durability!r}, and must be one of {', '.join(Durability)}")
+        if not isinstance(self.budgets, RunBudgets):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            problems.append(f"budgets is {self.budgets!r}, and must be RunBudgets")
+        if not isinstance(self.metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            problems.append(f"metadata is {self.metadata!r}, and must be a mapping")
         problems += [problem for problem in (_unfit("run_id", self.run_id), _unfit("principal", self.principal)) if problem]
         if problems:
             raise ConfigError(field="config", problems=problems)
@@ -121,5 +136,7 @@ class ClaimPolicy:
     renew_every: float = 10.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.renew_every < self.ttl:
-            raise ConfigError(field="claims", problems=[f"renew_every ({self.renew_every}) must be above zero and below ttl ({self.ttl})"])
+        if not (_positive(self.renew_every) and _positive(self.ttl) and self.renew_every < self.ttl):
+            raise ConfigError(
+                field="claims", problems=[f"renew_every ({self.renew_every!r}) must be above zero and below ttl ({self.ttl!r})"]
+            )

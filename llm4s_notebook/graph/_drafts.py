@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from ..checkpoint import CheckpointDraft, CheckpointHeader, CheckpointStatus, Clock, EventDraft, PatchOp, PendingWrite, RunEvent
 from . import _ids
@@ -14,58 +14,69 @@ from ._record import write_record
 from ._snapshot import body_of
 from .events import Custom, TaskCompleted, TaskFailed, TaskSuspended
 
+_COMPLETED = TaskCompleted()
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Drafts:
-    """Makes the records of one run. An error is recorded by its class and place, never by its text (D22)."""
+    """Makes the records of one run. An error is recorded by its class and place, never by its text (D22).
+
+    `latest` is the id of the last checkpoint made, `number` its place on the thread.
+    """
 
     plan: Plan
     thread_id: str
     run_id: str
     clock: Clock
+    latest: str | None = None
+    number: int = 0
 
     def checkpoint(
         self,
         status: CheckpointStatus,
         execution: Execution,
-        patch: Iterable[PatchOp],
+        patch: tuple[PatchOp, ...],
         *,
         parent: str | None,
         settled: str | None,
         journal: bytes = b"[]",
         after: str | None = None,
+        now: datetime | None = None,
     ) -> CheckpointDraft:
         """The checkpoint that follows `parent`; its number follows `after` where that is another one (a retracting commit)."""
-        id = _ids.checkpoint_id(self.run_id, after or parent)
+        plan = self.plan
+        before = after or parent
+        self.number = self.number + 1 if before == self.latest else _ids.number_after(before)
+        self.latest = id = _ids.checkpoint_id(self.run_id, self.number)
         header = CheckpointHeader(
-            id=id,
-            parent_id=parent,
-            thread_id=self.thread_id,
-            run_id=self.run_id,
-            status=status,
-            created_at=self.clock.now(),
-            graph_id=self.plan.id,
-            graph_version=self.plan.version,
-            fingerprint=self.plan.fingerprint,
-            superstep=execution.superstep,
-            body=body_of(execution, None if status.settled else settled),
-            journal=journal,
+            id,
+            parent,
+            self.thread_id,
+            self.run_id,
+            status,
+            self.clock.now() if now is None else now,
+            plan.id,
+            plan.version,
+            plan.fingerprint,
+            execution.superstep,
+            body_of(execution, None if status.settled else settled),
+            journal,
         )
-        return CheckpointDraft(header, tuple(patch))
+        return CheckpointDraft(header, patch)
 
     def write(self, checkpoint_id: str, result: TaskResult) -> PendingWrite:
         """The pending write of a finished task (R6.4)."""
         return PendingWrite(checkpoint_id, result.task.id, result.task.node, write_record(self.plan, result))
 
-    def event(self, event: RunEvent, checkpoint_id: str | None = None) -> EventDraft:
+    def event(self, event: RunEvent, checkpoint_id: str | None = None, now: datetime | None = None) -> EventDraft:
         """An event of the run as a whole."""
-        return EventDraft(self.run_id, event, self.clock.now(), checkpoint_id)
+        return EventDraft(self.run_id, event, self.clock.now() if now is None else now, checkpoint_id)
 
-    def task_events(self, checkpoint_id: str, result: TaskResult) -> list[EventDraft]:
+    def task_events(self, checkpoint_id: str, result: TaskResult, now: datetime | None = None) -> list[EventDraft]:
         """A task's outcome event, then its custom events (R7.3); none for one held before it ran, cancelled, or recorded earlier."""
         match result.ending:
             case Ending.COMPLETED:
-                event: RunEvent = TaskCompleted()
+                event: RunEvent = _COMPLETED
             case Ending.SUSPENDED:
                 event = TaskSuspended(result.task.id)
             case Ending.FAILED | Ending.BLOCKED:
@@ -74,14 +85,14 @@ class Drafts:
                 return []
         if result.recorded:
             return []
-        now = self.clock.now()
+        now = self.clock.now() if now is None else now
         task = result.task
         events = [EventDraft(self.run_id, event, now, checkpoint_id, task.id, task.node)]
         if result.emitted and result.ending is not Ending.FAILED:
-            events.extend(
+            events += [
                 EventDraft(self.run_id, Custom(name, version, payload), now, checkpoint_id, task.id, task.node)
                 for name, version, payload in result.emitted
-            )
+            ]
         return events
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 from ._config import BreakpointPhase
 from ._plan import Plan
@@ -28,14 +28,18 @@ class Origin(NamedTuple):
     node_id: str
 
 
-class BoundSend(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundSend:
     """A checked route to one task; `payload` is JSON text."""
 
     node: str
     payload: bytes
 
 
-class BoundFanOut(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundFanOut:
     """A checked fan-out; `payloads` are JSON texts."""
 
     join: str
@@ -63,8 +67,7 @@ class Task(NamedTuple):
         return self.origin or Origin(self.id, self.node)
 
 
-@dataclass(frozen=True, slots=True)
-class Parked:
+class Parked(NamedTuple):
     """Something that waits for a person (R1.34).
 
     `node` continues it. A typed question has no `phase`; `data` is then the question, for Before the held task's input,
@@ -80,8 +83,7 @@ class Parked:
     routes: tuple[BoundRoute, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Activation:
+class Activation(NamedTuple):
     """One open fan-out of a dynamic join: the children it waits for and those that arrived (R3.11)."""
 
     join_id: str

@@ -6,8 +6,7 @@ Whatever order tasks finish in, results come here in frontier order, and everyth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
 
 from ..checkpoint import Append, PatchOp, Set, Unset
 from ..errors import UnsatisfiedJoin
@@ -19,21 +18,30 @@ from ._execution import Activation, BoundFanOut, Execution, JoinSlot, Parked, Ta
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import activation_record, arrival_record, parked_record, task_record
-from ._state import Applied, Write, apply_writes
-
-_NOTHING: Final[Mapping[str, Any]] = {}
+from ._state import Applied, apply_writes
 
 
-class Advance(NamedTuple):
-    """The execution after a superstep and the patch that brings a store there. `blocked` is a Block's error (R3.22)."""
+@dataclass(slots=True)
+class Routed:
+    """What a completed task set in motion at one node: the tasks made, and the dynamic join that counts them."""
+
+    node: str
+    tasks: tuple[str, ...]
+    join: str | None = None
+
+
+@dataclass(slots=True)
+class Advance:
+    """The execution after a superstep and the patch that brings a store there.
+
+    `blocked` is a Block's error (R3.22); `routed` says what each completed task set in motion, for the journal.
+    """
 
     execution: Execution
     patch: tuple[PatchOp, ...]
     applied: Applied
-    writes: tuple[Write, ...]
+    routed: Mapping[str, list[Routed]]
     blocked: BaseException | None = None
-    routed: Mapping[str, list[Mapping[str, Any]]] = _NOTHING
-    """By completed task: each node it set in motion, with the tasks made, for the journal."""
 
 
 def advance(execution: Execution, results: Sequence[TaskResult], config: RunConfig, *, record: bool = True) -> Advance:
@@ -63,7 +71,7 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
             blocked = result.error
     superstep = execution.superstep + 1
     if blocked is not None:
-        return Advance(Execution(plan, superstep, applied.slots, (), {}, {}, {}), (), applied, writes, blocked)
+        return Advance(Execution(plan, superstep, applied.slots, (), {}, {}, {}), (), applied, {}, blocked)
     schedule = _Schedule(plan, execution, superstep)
     schedule.follow(completed)
     schedule.release()
@@ -74,7 +82,7 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
         plan, superstep, applied.slots, tuple(schedule.tasks), schedule.arrivals, schedule.activations, parked, bool(newly_parked)
     )
     if not record:
-        return Advance(following, (), applied, writes)
+        return Advance(following, (), applied, schedule.routed)
     patch = (
         *applied.patch,
         *[Unset("task", task.id) for task in execution.frontier],
@@ -82,7 +90,7 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
         *[Set("task", task.id, task_record(plan, task)) for task in schedule.tasks],
         *[Set("parked", one.id, parked_record(plan, one)) for one in newly_parked],
     )
-    return Advance(following, patch, applied, writes, routed=schedule.routed)
+    return Advance(following, patch, applied, schedule.routed)
 
 
 _NOBODY: frozenset[str] = frozenset()
@@ -100,27 +108,30 @@ class _Schedule:
         self.activations: Mapping[str, Activation] = execution.activations
         self._opened: dict[str, Activation] = {}
         self._arrived: dict[str, list[str]] = {}
-        self.routed: dict[str, list[Mapping[str, Any]]] = {}
+        self.routed: dict[str, list[Routed]] = {}
 
     def follow(self, completed: Iterable[TaskResult]) -> None:
         """Pass 1: static edges as declared, then routes as returned, task by task; and each task's arrivals (R3.10-R3.13)."""
         nodes = self.plan.nodes
         for result in completed:
             task = result.task
-            edges = nodes[task.node].edges
-            if edges or result.routes:
-                made: list[Mapping[str, Any]] = []
-                for target in edges:
-                    made.append({"node": target, "tasks": [self._schedule(target, NULL)]})
+            spec = nodes[task.node]
+            if spec.edges or result.routes:
+                made: list[Routed] = []
+                for target in spec.edges:
+                    made.append(Routed(target, (self._schedule(target, NULL),)))
                 for route in result.routes:
-                    if isinstance(route, BoundFanOut):
-                        made.append({"node": route.node, "join": route.join, "tasks": self._fan_out(task, route)})
+                    if type(route) is BoundFanOut:
+                        made.append(Routed(route.node, self._fan_out(task, route), route.join))
                     else:
-                        made.append({"node": route.node, "tasks": [self._schedule(route.node, route.payload)]})
+                        made.append(Routed(route.node, (self._schedule(route.node, route.payload),)))
                 self.routed[task.id] = made
             origin = task.origin
-            node_id = origin.node_id if origin is not None else task.node
-            for join_id in nodes[node_id].sources_of:
+            node_id = task.node
+            if origin is not None:
+                node_id = origin.node_id
+                spec = nodes[node_id]
+            for join_id in spec.sources_of:
                 here = self.arrivals.get(join_id, _NOBODY)
                 if node_id not in here:
                     self.arrivals = {**self.arrivals, join_id: here | {node_id}}
@@ -148,7 +159,7 @@ class _Schedule:
             if one is None:
                 continue
             new = [child for child in children if child not in one.arrived]
-            activations[key] = replace(one, arrived=one.arrived.union(new))
+            activations[key] = one._replace(arrived=one.arrived.union(new))
             if len(activations[key].arrived) < len(one.expected):
                 self.patch.append(Append("arrivals", key, tuple(arrival_record(child) for child in new)))
         for key in [key for key, one in activations.items() if len(one.arrived) == len(one.expected)]:
@@ -161,14 +172,19 @@ class _Schedule:
         self.patch.extend(Set("activation", key, activation_record(activations[key])) for key in self._opened if key in activations)
         self.activations = activations
 
-    def _schedule(self, node: str, payload: bytes, slot: JoinSlot | None = None) -> str:
+    def _schedule(self, node: str, payload: bytes) -> str:
         id = _ids.task_id(self.superstep, len(self.tasks))
-        self.tasks.append(Task(id, node, payload, slot))
+        self.tasks.append(Task(id, node, payload))
         return id
 
     def _fan_out(self, task: Task, route: BoundFanOut) -> tuple[str, ...]:
         slot = JoinSlot(route.join, task.id)
-        children = tuple(self._schedule(route.node, payload, slot) for payload in route.payloads)
+        made = [
+            Task(_ids.task_id(self.superstep, ordinal), route.node, payload, slot)
+            for ordinal, payload in enumerate(route.payloads, len(self.tasks))
+        ]
+        self.tasks += made
+        children = tuple([child.id for child in made])
         self._opened[_ids.activation_id(task.id, route.join)] = Activation(route.join, task.id, children)
         return children
 
@@ -236,4 +252,7 @@ def answered(execution: Execution, continuations: Sequence[tuple[str, Task]]) ->
     for id, _ in continuations:
         del parked[id]
     patch = (*(Unset("parked", id) for id, _ in continuations), *(Set("task", task.id, task_record(plan, task)) for task in tasks))
-    return replace(execution, frontier=(*execution.frontier, *tasks), parked=parked, paused=False), patch
+    following = Execution(
+        plan, execution.superstep, execution.slots, (*execution.frontier, *tasks), execution.arrivals, execution.activations, parked
+    )
+    return following, patch

@@ -113,10 +113,9 @@ class History:
         entries = dict(checkpoint.entries)
         entries[("meta", "birth")] = encode_json(_ids.new_birth_id())
         run_id = self._new_id()
-        id = _ids.checkpoint_id(run_id, None)
+        id = _ids.checkpoint_id(run_id, 1)
         body = {name: value for name, value in open_body(checkpoint.header).items() if name != "settled"}
-        header = replace(
-            checkpoint.header,
+        header = checkpoint.header._replace(
             id=id,
             parent_id=None,
             thread_id=target,
@@ -170,7 +169,7 @@ class History:
             drafts = Drafts(plan, thread_id, run_id, self._clock)
             patch = (*restored.rewrite, *applied.patch)
             draft = drafts.checkpoint(before.status, execution, patch, parent=before.id, settled=settled_of(before.header))
-            carried = tuple(replace(write, checkpoint_id=draft.header.id) for write in latest.writes)
+            carried = tuple(write._replace(checkpoint_id=draft.header.id) for write in latest.writes)
             told = drafts.event(events.StateUpdated(as_node.id if as_node is not None else None), draft.header.id)
             commit = Commit(token=claim.token, checkpoints=(draft,), writes=carried, events=(told,), release=True)
             self._publish(thread_id, await self._checkpointer.commit(thread_id, commit))

@@ -24,10 +24,15 @@ def task_id(superstep: int, ordinal: int) -> str:
     return f"{superstep}.{ordinal}"
 
 
-def checkpoint_id(run_id: str, parent_id: str | None) -> str:
-    """The id of the checkpoint that follows `parent_id` on its thread; a parent of another shape counts as 0."""
+def checkpoint_id(run_id: str, number: int) -> str:
+    """The id of the checkpoint at this place of its thread, the first at 1."""
+    return f"{run_id}/{number}"
+
+
+def number_after(parent_id: str | None) -> int:
+    """The place of the checkpoint that follows `parent_id` on its thread; a parent of another shape counts as 0."""
     number = parent_id.rpartition("/")[2] if parent_id else ""
-    return f"{run_id}/{int(number) + 1 if number.isascii() and number.isdigit() else 1}"
+    return int(number) + 1 if number.isascii() and number.isdigit() else 1
 
 
 def activation_id(fan_out_task: str, join_id: str) -> str:

@@ -98,27 +98,32 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
     """The continuation of one interrupt, or what is wrong with its answer. The parked record decides its kind (R5.24)."""
     try:
         answer = encode_json(value, "the answer")
-        plain = decode_json(answer)
-    except (EncodeError, ValueError) as error:
-        reason = "; ".join(error.problems) if isinstance(error, EncodeError) else str(error)
-        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"the answer has no JSON form: {reason}")]
+    except EncodeError as error:
+        return [_invalid(parked, f"the answer has no JSON form: {'; '.join(error.problems)}")]
     if parked.phase is not None:
         if answer != NULL:
-            message = "a breakpoint takes one answer only: proceed (JSON null)"
-            return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=message)]
+            return [_invalid(parked, "a breakpoint takes one answer only: proceed (JSON null)")]
         return let_through(parked, task_id)
     codec = execution.plan.nodes[parked.node].answer
     if codec is None:  # restore checks that a typed interrupt continues at a resume node
-        return [ResumeProblem(interrupt_id=parked.id, code="invalid", message=f"node '{parked.node}' takes no answer")]
+        return [_invalid(parked, f"node '{parked.node}' takes no answer")]
     try:
         codec.load(answer)
     except ValidationError as error:
+        try:
+            plain = decode_json(answer)
+        except ValueError as reason:
+            return [_invalid(parked, f"the answer has no JSON form: {reason}")]
         return [
             ResumeProblem(interrupt_id=parked.id, code="invalid", message=fault["msg"], path=_path_into(plain, fault["loc"], fault["type"]))
             for fault in error.errors(include_url=False, include_context=False, include_input=False)
         ]
     data = b'{"question":' + parked.data + b',"answer":' + answer + b"}"
     return Task(task_id, parked.node, data, parked.slot, parked.origin)
+
+
+def _invalid(parked: Parked, message: str) -> ResumeProblem:
+    return ResumeProblem(interrupt_id=parked.id, code="invalid", message=message)
 
 
 def _path_into(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | int, ...]:

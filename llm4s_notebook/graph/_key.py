@@ -23,7 +23,20 @@ class StateKey(Generic[A, U]):
     Two keys are equal when id, JSON Schema of value and update, initial value and version are equal (D1).
     """
 
-    __slots__ = ("_fingerprint", "appends", "codec", "id", "initial_data", "item", "reduce", "replaces", "update_codec")
+    __slots__ = (
+        "_fingerprint",
+        "_initial",
+        "appends",
+        "codec",
+        "id",
+        "initial_data",
+        "item",
+        "reduce",
+        "replaces",
+        "text",
+        "update_codec",
+        "version",
+    )
 
     def __init__(
         self,
@@ -43,6 +56,9 @@ class StateKey(Generic[A, U]):
         if version < 1:
             raise ConfigError(field="version", problems=[f"state key '{id}' has version {version}; versions count from 1"])
         self.id = id
+        self.text = encode_json(id)
+        self.version = version
+        """The schema version written beside a stored value."""
         self.codec: Codec[A] = Codec(value, version=version, migrations=migrations)
         self.update_codec: Codec[U] = Codec(update, version=version, migrations=migrations)
         self.reduce = reduce
@@ -51,7 +67,7 @@ class StateKey(Generic[A, U]):
         self.item: Codec[Any] | None = None
         if get_origin(value) is list or value is list:
             self.item = Codec((get_args(value) or (Any,))[0], version=version)
-        self.initial_data = self.codec.encode(initial)
+        self.initial_data, self._initial = self.codec.settle(initial)
         self._fingerprint: str | None = None
 
     @classmethod
@@ -69,11 +85,6 @@ class StateKey(Generic[A, U]):
         return key
 
     @property
-    def version(self) -> int:
-        """The schema version written beside a stored value."""
-        return self.codec.version
-
-    @property
     def fingerprint(self) -> str:
         """SHA-256 hex over what makes two keys equal (D1)."""
         if self._fingerprint is None:
@@ -82,8 +93,8 @@ class StateKey(Generic[A, U]):
         return self._fingerprint
 
     def initial(self) -> A:
-        """A fresh initial value."""
-        return self.codec.decode(self.initial_data)
+        """The initial value; a fresh one where a reader could change it."""
+        return self._initial if self.codec.shareable else self.codec.decode(self.initial_data)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

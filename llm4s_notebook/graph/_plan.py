@@ -29,6 +29,8 @@ class NodeSpec:
     edges: tuple[str, ...]
     sources_of: tuple[str, ...]
     """Static joins this node is a source of, in declaration order."""
+    text: bytes = b""
+    """The id as JSON text."""
     question: Codec[Any] | None = None
     answer: Codec[Any] | None = None
 

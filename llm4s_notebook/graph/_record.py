@@ -13,10 +13,12 @@ Values that are JSON text already are put in as they are: nothing is decoded to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from pydantic_core import PydanticSerializationError, to_json
+
+from ..errors import EncodeError
 from ._codec import encode_json
 from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
@@ -26,10 +28,12 @@ from ._plan import Plan
 from ._state import Write
 
 
-@lru_cache(maxsize=4096)
 def text(value: str) -> bytes:
-    """An id as JSON text."""
-    return encode_json(value)
+    """An id as JSON text. Raises: EncodeError."""
+    try:
+        return to_json(value)
+    except PydanticSerializationError as error:
+        raise EncodeError(problems=[str(error)], what="an id") from error
 
 
 def _version(version: int) -> bytes:
@@ -37,16 +41,16 @@ def _version(version: int) -> bytes:
 
 
 def _place(slot: JoinSlot | None, origin: Origin | None) -> bytes:
-    placed = b""
-    if slot is not None:
-        placed += b',"slot_join":' + text(slot.join_id) + b',"slot_task":' + text(slot.fan_out_task)
+    placed = b"" if slot is None else b',"slot_join":%b,"slot_task":%b' % (text(slot.join_id), text(slot.fan_out_task))
     if origin is not None:
-        placed += b',"origin_task":' + text(origin.task_id) + b',"origin_node":' + text(origin.node_id)
+        placed += b',"origin_task":%b,"origin_node":%b' % (text(origin.task_id), text(origin.node_id))
     return placed
 
 
-def routes_record(plan: Plan, routes: Iterable[BoundRoute]) -> bytes:
+def routes_record(plan: Plan, routes: Sequence[BoundRoute]) -> bytes:
     """Checked routes as a JSON array; each with the schema version of its payload's codec."""
+    if not routes:
+        return b"[]"
     parts: list[bytes] = []
     for route in routes:
         node = plan.nodes.get(route.node)
@@ -64,7 +68,11 @@ def routes_record(plan: Plan, routes: Iterable[BoundRoute]) -> bytes:
 def task_record(plan: Plan, task: Task) -> bytes:
     """A pending task (R1.33)."""
     node = plan.nodes[task.node]
-    record = b'{"node":' + text(task.node) + b',"input":' + task.input + _version(node.codec.version) + _place(task.slot, task.origin)
+    record = b'{"node":%b,"input":%b' % (node.text, task.input)
+    if node.codec.version != 1:
+        record += _version(node.codec.version)
+    if task.slot is not None or task.origin is not None:
+        record += _place(task.slot, task.origin)
     if task.passed:
         record += b',"passed":true'
     if task.replay is not None:
@@ -109,14 +117,17 @@ def write_record(plan: Plan, result: TaskResult) -> bytes:
 
 def updates_record(plan: Plan, writes: Iterable[Write]) -> bytes:
     """Operations as a JSON array, in order; one without a value removes the entry."""
-    return b"[" + b",".join(update_record(plan, write, write.data) for write in writes) + b"]"
+    return b"[" + b",".join([update_record(plan, write, write.data) for write in writes]) + b"]"
 
 
 def update_record(plan: Plan, write: Write, value: bytes | None) -> bytes:
     """One operation; `value` is what is shown for it."""
+    key = plan.keys[write.key]
     if value is None:
-        return b'{"key":' + text(write.key) + b',"remove":true}'
-    return b'{"key":' + text(write.key) + b',"value":' + value + _version(plan.keys[write.key].version) + b"}"
+        return b'{"key":%b,"remove":true}' % key.text
+    if key.version == 1:
+        return b'{"key":%b,"value":%b}' % (key.text, value)
+    return b'{"key":%b,"value":%b%b}' % (key.text, value, _version(key.version))
 
 
 def read_routes(record: Any) -> tuple[BoundRoute, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from ..checkpoint import CheckpointStatus, EventDraft
@@ -47,8 +49,7 @@ class Admitted:
 
     graph: CompiledGraph[Any, Any]
     execution: Execution
-    thread_id: str
-    run_id: str
+    drafts: Drafts
     birth_id: str
     config: RunConfig
     checkpoint_id: str
@@ -81,7 +82,7 @@ class _Closed(Exception):
 class Run:
     """Drives one admitted run. `execution` is the last one committed."""
 
-    def __init__(self, admitted: Admitted, ledger: Ledger, drafts: Drafts, control: RunControl, voice: RunVoice, lease: Lease) -> None:
+    def __init__(self, admitted: Admitted, ledger: Ledger, control: RunControl, voice: RunVoice, lease: Lease) -> None:
         self.execution = admitted.execution
         self._graph = admitted.graph
         self._config = admitted.config
@@ -89,16 +90,19 @@ class Run:
         self._began = admitted.began
         self._recorded: Mapping[str, TaskResult] = admitted.recorded
         self._ledger = ledger
-        self._drafts = drafts
+        self._drafts = admitted.drafts
         self._control = control
         self._voice = voice
         self._lease = lease
-        self._noted: set[str] = set()
+        self._noted: set[str] = set()  # tasks of this superstep whose result was handed to the ledger
+        self._ended_at: dict[str, datetime] = {}  # of tasks that had siblings
         self._breath = time.monotonic()
         self._deadline: float | None = None
+        self._own: asyncio.Task[Any] | None = None
 
     async def outcome(self) -> Outcome:
         """Run to the end and commit it (R6.28). Raises: whatever ended the run, after that is recorded."""
+        self._own = asyncio.current_task()
         timer: asyncio.TimerHandle | None = None
         timeout = self._config.budgets.timeout
         if timeout is not None:
@@ -145,20 +149,24 @@ class Run:
                 self._breath = time.monotonic()
             self._check()
             execution = self.execution
-            if execution.paused or not execution.frontier:
+            frontier = execution.frontier
+            if execution.paused or not frontier:
                 return await self._conclude()
             if execution.superstep >= limit:
                 raise _Ended(SuperstepLimitExceeded(limit=self._config.budgets.max_supersteps))
-            bookkeeping = all(plan.nodes[task.node].bookkeeping for task in execution.frontier)
-            if not bookkeeping or (before and any(held_before(task, self._config) for task in execution.frontier)):
+            bookkeeping = plan.nodes[frontier[0].node].bookkeeping and all([plan.nodes[task.node].bookkeeping for task in frontier])
+            if not bookkeeping or (before and any(held_before(task, self._config) for task in frontier)):
                 await self._ledger.flush()
                 self._check()
-            self._noted.clear()
-            several = len(execution.frontier) > 1 and not bookkeeping
+            if self._ended_at:
+                self._noted.clear()
+                self._ended_at.clear()
+            several = len(frontier) > 1 and not bookkeeping
             superstep = Superstep(
                 execution,
                 self._voice,
                 self._ledger.latest,
+                self._own,
                 recorded=self._recorded,
                 finished=self._finished if several else None,
                 running=self._control.running,
@@ -175,35 +183,43 @@ class Run:
 
     def _check(self) -> None:
         """Between two supersteps: a lost claim, a failed commit, a stop. Raises: CheckpointWriteFailed; _Stopped."""
-        self._ledger.check()
+        if self._ledger.failure is not None:
+            raise self._ledger.failure
         if self._lease.lost is not None:
             raise CheckpointWriteFailed(cause=self._lease.lost)
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._control.stop(StopCause.EXPIRED)
-        if self._control.stopping():
+        if self._control.cause is not None and self._control.stopping():
             raise _Stopped
 
     def _finished(self, result: TaskResult) -> None:
         """One of several tasks ended while siblings may still run."""
-        if result.ending in (Ending.COMPLETED, Ending.SUSPENDED):
-            self._noted.add(result.task.id)
-            at = self._ledger.latest
-            self._ledger.finished(self._drafts.write(at, result), self._drafts.task_events(at, result))
+        if result.ending is Ending.COMPLETED or result.ending is Ending.SUSPENDED:
+            self._ended_at[result.task.id] = self._drafts.clock.now()
+            self._ledger.finished(functools.partial(self._note, result))
+
+    def _note(self, result: TaskResult) -> None:
+        """Hand a finished task's result to the ledger, as a pending write and events of its own."""
+        self._noted.add(result.task.id)
+        at = self._ledger.latest
+        self._ledger.note(self._drafts.write(at, result), self._drafts.task_events(at, result, self._ended_at.get(result.task.id)))
 
     async def _superstep_over(self, results: list[TaskResult]) -> Outcome | None:
         """Commit what the tasks did; an outcome when the run ends with it."""
-        interrupted = await _interrupted()
+        interrupted = self._own is not None and self._own.cancelling() > 0 and await _interrupted()
         failed: TaskResult | None = None
         for result in results:
-            if result.ending is Ending.CANCELLED:
+            ending = result.ending
+            if ending is Ending.CANCELLED:
                 interrupted = True
-            elif result.ending is Ending.FAILED and failed is None:
+            elif ending is Ending.FAILED and failed is None:
                 failed = result
-        try:
-            await self._ledger.settle()
-        except CheckpointWriteFailed as failure:
-            raise CheckpointWriteFailed(cause=failure.cause, run_error=failed.error if failed is not None else None) from failure
-        if interrupted or self._control.stopping():
+        if self._ledger.unsettled:
+            try:
+                await self._ledger.settle()
+            except CheckpointWriteFailed as failure:
+                raise CheckpointWriteFailed(cause=failure.cause, run_error=failed.error if failed is not None else None) from failure
+        if interrupted or (self._control.cause is not None and self._control.stopping()):
             self._control.stop(StopCause.CANCELLED)
             await self._keep(results)
             raise _Stopped
@@ -232,22 +248,31 @@ class Run:
 
     def _commit(self, following: Advance, results: list[TaskResult], status: CheckpointStatus) -> None:
         """Hand the superstep's checkpoint to the ledger, with the events of tasks that were not told yet."""
-        before = self._ledger.latest
-        told = [event for one in results if one.task.id not in self._noted for event in self._drafts.task_events(before, one)]
+        drafts, before = self._drafts, self._ledger.latest
+        now = drafts.clock.now()
+        told = self._untold(results, now)
         journal = journal_of(self._graph.plan, results, following, inline=self._ledger.on_exit)
         execution = following.execution
-        draft = self._drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal)
+        draft = drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal, now=now)
         if status is CheckpointStatus.SUSPENDED:
-            told.append(self._drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id))
+            told.append(drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id, now))
         else:
-            told.append(self._drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id))
+            told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
         self._ledger.add(draft, told)
         self.execution = execution
+
+    def _untold(self, results: list[TaskResult], now: datetime) -> list[EventDraft]:
+        """The events of the tasks that the ledger was not handed yet, in frontier order."""
+        told: list[EventDraft] = []
+        for one in results:
+            id = one.task.id
+            if id not in self._noted:
+                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(id, now))
+        return told
 
     async def _keep(self, results: list[TaskResult]) -> None:
         """The superstep does not commit: finished tasks leave a pending write each, so that recover does not run them again (R3.19)."""
         await self._ledger.settle()
-        at = self._ledger.latest
         for one in results:
             if (
                 one.ending in (Ending.COMPLETED, Ending.SUSPENDED)
@@ -255,8 +280,7 @@ class Run:
                 and one.task.replay is None
                 and one.task.id not in self._noted
             ):
-                self._noted.add(one.task.id)
-                self._ledger.note(self._drafts.write(at, one), self._drafts.task_events(at, one))
+                self._note(one)
 
     # -- endings -----------------------------------------------------------------------------------------------------
 
@@ -280,8 +304,9 @@ class Run:
             closing = events.RunCompleted()
         if not self._control.finish():
             raise _Stopped
-        draft = self._drafts.checkpoint(status, execution, (), parent=self._ledger.latest, settled=self._settled)
-        self._ledger.add(draft, [self._drafts.event(closing, draft.header.id)])
+        now = self._drafts.clock.now()
+        draft = self._drafts.checkpoint(status, execution, (), parent=self._ledger.latest, settled=self._settled, now=now)
+        self._ledger.add(draft, [self._drafts.event(closing, draft.header.id, now)])
         await self._close()
         return outcome
 
@@ -291,7 +316,7 @@ class Run:
             await self._keep(results)
             raise _Stopped
         before = self._ledger.latest
-        told = [event for one in results if one.task.id not in self._noted for event in self._drafts.task_events(before, one)]
+        told = self._untold(results, self._drafts.clock.now())
         try:
             parent, patch = await retracting_patch(
                 self._ledger.checkpointer, self._drafts.thread_id, self._settled, following.execution, self._voice.birth_id

@@ -13,7 +13,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
+from typing import Any
 
 from ..errors import InvalidRoute
 from ._breakpoint import held_before
@@ -24,6 +24,7 @@ from ._outcome import Ending, TaskResult
 from ._plan import NodeSpec
 from ._state import ThreadState
 
+_NOTHING_RECORDED: Mapping[str, TaskResult] = {}
 _MAX_THREADS = 512
 _THREADS_EXIST = sys.platform != "emscripten"
 
@@ -37,6 +38,7 @@ def _workers() -> ThreadPoolExecutor:
 class Superstep:
     """One superstep's tasks. `results` fills while they run and stays readable when `run` was cancelled.
 
+    `own` is the caller's asyncio task, in which a single task runs; None where there is none, and then it cannot be stopped.
     `recorded` are results that need no running (R8.10). `finished` hears of each result of a superstep of several tasks.
     `running` holds the asyncio tasks that a stop has to cancel; it is given where the caller's asyncio task is the run's own.
     """
@@ -46,8 +48,9 @@ class Superstep:
         execution: Execution,
         voice: RunVoice,
         checkpoint_id: str,
+        own: asyncio.Task[Any] | None,
         *,
-        recorded: Mapping[str, TaskResult] | None = None,
+        recorded: Mapping[str, TaskResult] = _NOTHING_RECORDED,
         finished: Callable[[TaskResult], None] | None = None,
         running: set[asyncio.Task[Any]] | None = None,
     ) -> None:
@@ -55,7 +58,8 @@ class Superstep:
         self.results: dict[str, TaskResult] = {}
         self._voice = voice
         self._checkpoint_id = checkpoint_id
-        self._recorded = recorded or {}
+        self._own = own
+        self._recorded = recorded
         self._finished = finished
         self._running: set[asyncio.Task[Any]] = set() if running is None else running
         self._owned = running is not None
@@ -68,10 +72,11 @@ class Superstep:
         Raises: CancelledError when the caller's task was cancelled, after every task is out; a BaseException that is neither
         an Exception nor a cancellation and that a node let escape.
         """
-        due = [task for task in self.execution.frontier if not self._settled(task)]
+        frontier = self.execution.frontier
+        due = [task for task in frontier if not self._settled(task)]
         if len(due) == 1:
             result = self.results[due[0].id] = await self._alone(due[0])
-            if len(self.results) == 1:
+            if due[0] is frontier[-1] is frontier[0]:
                 return [result]
         elif due:
             await self._together(iter(due), len(due))
@@ -105,8 +110,8 @@ class Superstep:
         return TaskResult(task, Ending.COMPLETED, routes=routes)
 
     async def _alone(self, task: Task) -> TaskResult:
-        own = asyncio.current_task()
-        if own is None:  # a coroutine driven without a task cannot be stopped either
+        own = self._own
+        if own is None:
             return await self._attempt(task)
         asked = own.cancelling()
         self._running.add(own)
@@ -114,10 +119,10 @@ class Superstep:
             result = await self._attempt(task)
         finally:
             self._running.discard(own)
-        if self._owned:
-            cancelled = await self._cancelled(own, asked)
-        else:  # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
-            cancelled = own.cancelling() > asked
+        if own.cancelling() <= asked:
+            return result
+        # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
+        cancelled = not self._owned or await self._cancelled(own, asked)
         return TaskResult(task, Ending.CANCELLED) if cancelled else result
 
     async def _together(self, due: Iterator[Task], count: int) -> None:
@@ -157,12 +162,16 @@ class Superstep:
             raise asyncio.CancelledError
 
     async def _one(self, task: Task) -> None:
+        if self._voice.cancelled():
+            self.results[task.id] = TaskResult(task, Ending.CANCELLED)
+            return
         try:
             result = await self._attempt(task)
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
             self._crash = self._crash or error
             return
-        if await self._cancelled(cast("asyncio.Task[Any]", asyncio.current_task()), 0):
+        own = asyncio.current_task()
+        if own is not None and own.cancelling() and await self._cancelled(own, 0):
             result = TaskResult(task, Ending.CANCELLED)
         self.results[task.id] = result
         if self._finished is not None:
@@ -174,8 +183,6 @@ class Superstep:
         Before Python 3.13 a TaskGroup whose child failed leaves a request behind that has been met already. Nobody cancelled
         the run then, and the request is forgotten.
         """
-        if own.cancelling() <= asked:
-            return False
         if self._voice.cancelled() or self._interrupted:
             return True
         try:
@@ -190,8 +197,6 @@ class Superstep:
         """One call of the task's node, and its checked result."""
         plan = self.execution.plan
         spec = plan.nodes[task.node]
-        if self._voice.cancelled():
-            return TaskResult(task, Ending.CANCELLED)
         context = RunContext(self._voice, self._checkpoint_id, task.id, task.node, self.execution.superstep)
         self._voice.active[task.id] = task.node
         try:

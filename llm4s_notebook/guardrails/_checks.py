@@ -14,10 +14,10 @@ class LengthCheck:
     """Refuse a text of fewer than `min` or more than `max` characters (code points); None sets no bound."""
 
     def __init__(self, min: int | None = None, max: int | None = None, *, name: str = "LengthCheck") -> None:
-        problems = [
-            f"{what} must not be negative, not {value}" for what, value in (("min", min), ("max", max)) if value is not None and value < 0
-        ]
-        if min is not None and max is not None and min > max:
+        bounds: tuple[tuple[str, object], ...] = (("min", min), ("max", max))
+        problems = [f"{what} is a number of characters or None, not {value!r}" for what, value in bounds if not _is_count(value)]
+        problems += [f"{what} must not be negative, not {value}" for what, value in bounds if isinstance(value, int) and value < 0]
+        if not problems and min is not None and max is not None and min > max:
             problems.append(f"min {min} is above max {max}")
         if problems:
             raise ConfigError(field=name, problems=problems)
@@ -38,6 +38,10 @@ class LengthCheck:
         return text
 
 
+def _is_count(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool))
+
+
 class RegexValidator:
     """Refuse a text in which the pattern is not found; anchor it to match the whole text.
 
@@ -54,7 +58,8 @@ class RegexValidator:
     ) -> None:
         try:
             self.pattern = re.compile(pattern)
-        except re.error as error:
+            self.pattern.search("")
+        except (re.error, TypeError, RecursionError) as error:
             raise ConfigError(field=name, problems=[f"pattern {pattern!r}: {error}"]) from error
         if must not in ("match", "not match"):
             raise ConfigError(field=name, problems=[f"must is 'match' or 'not match', not {must!r}"])
@@ -78,6 +83,9 @@ class WordList:
 
     def __init__(self, words: Iterable[str], *, name: str = "WordList", message: str | None = None) -> None:
         listed = [words] if isinstance(words, str) else list(words)
+        strangers: list[object] = [word for word in listed if not isinstance(word, str)]  # pyright: ignore[reportUnnecessaryIsInstance]
+        if strangers:
+            raise ConfigError(field=name, problems=[f"{word!r} is no word" for word in strangers])
         if not listed or any(not word.strip() for word in listed):
             raise ConfigError(field=name, problems=["at least one word is wanted, and none may be blank"])
         self.name = name
@@ -110,9 +118,11 @@ class JsonValidator:
     async def check(self, text: str) -> str:
         """Return the text as it is. Raises: Refused, saying where it stops being JSON."""
         try:
-            json.loads(text, parse_constant=_no_constant)
+            json.loads(text, parse_constant=_no_constant, parse_int=str)  # a number may have more digits than an int can be read from
         except ValueError as error:
             raise Refused(f"not valid JSON: {error}") from error
+        except RecursionError as error:
+            raise Refused("not valid JSON: it is nested too deeply to be read") from error
         return text
 
 

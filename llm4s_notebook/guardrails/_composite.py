@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ConfigError, Refused
-from ._guardrail import Guardrail, check, judge
+from ._guardrail import Guardrail, as_guardrails, check, judge
 
 
 class _Composite:
@@ -11,7 +11,7 @@ class _Composite:
         if not guardrails:
             raise ConfigError(field=name, problems=["a composite guardrail needs at least one part"])
         self.name = name
-        self.guardrails = guardrails
+        self.guardrails = as_guardrails(guardrails)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__.strip('_')}({self.name!r}, {len(self.guardrails)} guardrails)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..agent import Agent, AgentNode, AgentResult, GuardrailReviewMiddleware, InterruptKind
+from ..agent import Agent, AgentNode, AgentResult, GuardrailReviewMiddleware
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, ResumeProblem, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, CompiledGraph, GraphRuntime, RunConfig
@@ -89,19 +89,7 @@ class AgentThread:
         return isinstance(self._agent.middleware(agent, middleware), GuardrailReviewMiddleware)
 
     def check_edit(self, interrupt_id: str, stored: Stored, arguments: Mapping[str, Any]) -> list[ResumeProblem]:
-        review = next((review for review in stored.result.pending if review.id == interrupt_id), None)
-        if review is None or review.kind is not InterruptKind.APPROVAL or review.tool_name is None:
-            return []
-        tool = self._agent.tool(review.owner, review.tool_name)
-        if tool is None:
-            return []  # it was there when the call was made; resume says what has become of it
-        try:
-            tool.decode(dict(arguments))
-        except Exception as error:  # a validator of the user's may raise anything (3.2.1)
-            return [
-                _field_problem(interrupt_id, fault) for fault in getattr(error, "problems", None) or [str(error) or type(error).__name__]
-            ]
-        return []
+        return [_field_problem(interrupt_id, fault) for fault in self._agent.check_edit(stored.result, interrupt_id, arguments)]
 
 
 _FAULT = re.compile(r"\$((?:\.[^.\[\]:]+|\[\d+\])*): (.*)", re.DOTALL)

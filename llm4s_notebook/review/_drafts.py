@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any, cast
 
-from ..wire import Json, JsonObject
+from ..agent import SecretPlaces
+from ..wire import Json, JsonObject, PendingCard
 
 MAX_DRAFT_BYTES = 1_000_000
 
@@ -33,3 +35,30 @@ class Drafts:
     def all(self) -> JsonObject:
         """A copy of all drafts, for a view that has just rendered."""
         return dict(self._drafts)
+
+
+_PLAIN = ("decision", "reason", "mode", "chosen")  # what a draft may have beside the value, and holds no part of it
+
+
+def without_secrets(draft: Json, card: PendingCard | None) -> Json:
+    """The draft as it is kept and told to the other views: without the secrets a person has typed (3.8.7). None keeps nothing.
+
+    What is left out has to be typed again where the draft is taken up; it must not look as if it were there.
+    """
+    schema = None if card is None else card.arguments_schema if card.kind == "APPROVAL" else card.answer_schema
+    places = None if schema is None else SecretPlaces.of(schema)
+    if places is None:
+        return draft
+    if not isinstance(draft, dict):
+        return None
+    kept: JsonObject = {name: value for name, value in draft.items() if name in _PLAIN}
+    kept.update({name: cast(Json, places.leave_out(draft[name])) for name in ("arguments", "value") if name in draft})
+    raw = draft.get("raw")
+    if isinstance(raw, str):
+        try:
+            written: Any = json.loads(raw)
+        except ValueError:  # where in half-written JSON a secret is nobody can tell
+            return kept
+        left: Any = places.leave_out(written)
+        kept["raw"] = raw if left == written else json.dumps(left, ensure_ascii=False, indent=2)
+    return kept

@@ -40,7 +40,7 @@ from ..wire import (
 from ..wire import Drafts as DraftsMessage
 from ._check import checked
 from ._conduct import Conductor
-from ._drafts import Drafts
+from ._drafts import Drafts, without_secrets
 from ._observers import Observers
 from ._project import error_view
 
@@ -183,7 +183,8 @@ class Desk:
             refusal = InvalidResume(graph_id=self._conductor.thread.graph.id, problems=[problem])
             raise reader.log.explained(refusal, reader.stored.waiting.values())
         try:
-            self._drafts.save(body.id, body.draft)
+            card = next((card for card in reader.stored.cards if card.id == body.id), None)
+            self._drafts.save(body.id, without_secrets(body.draft, card))
         except ValueError as error:
             raise ConfigError(field="draft", problems=[str(error)]) from error
         self._push_drafts(request_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -255,7 +255,7 @@ class CheckpointerMachine(RuleBasedStateMachine):
                 superstep=self.count,
             )
             if wrong == "id" and index == 0 and model.checkpoints:
-                made = replace(made, id=model.checkpoints[0].header.id)
+                made = made._replace(id=model.checkpoints[0].header.id)
             top = made.id
             try:
                 given = patch if wrong == "patch" else [_fitted(entries, op) for op in patch]

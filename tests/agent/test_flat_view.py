@@ -196,12 +196,18 @@ async def test_a_waiting_result_shows_what_waits_and_how_to_answer_in_plain_text
     result = await agent.run("go", thread_id="t")
     assert repr(result).splitlines() == [
         "Suspended: waits for 2 answers",
+        "happened:",
+        "  user: go",
+        '  gated {"what":"x"} - waits',
+        '  confirm {"text":"y"} - waits',
+        "waits:",
         '  2.0  approval of gated {"what":"x"} (the tool: it is dangerous)',
-        "       result.approve('2.0')  |  .reject('2.0', reason)  |  .edit('2.0', arguments)",
+        "       result.approve('2.0')  |  result.reject('2.0', 'why')  |  result.edit('2.0', {'what': ...})",
         '  2.1  question of confirm {"text":"y"}: {"prompt":"really y?"}',
-        "       result.reply('2.1', value)",
-        "  then: await agent.resume('t', answers)",
-        "  thread t · 2 messages · 1 model call, 10 + 20 tokens",
+        "       result.reply('2.1', {'ok': ...})",
+        "answer some or all:",
+        "  result = await agent.resume('t', [result.approve('2.0'), result.reply('2.1', {'ok': ...})])",
+        "thread t · 2 messages · 1 model call, 10 + 20 tokens",
     ]
     held = await agent.resume("t", [result.reject("2.0"), result.reply("2.1", Confirmed(ok=True))])
     assert "breakpoint before assistant/finish" in repr(held)

@@ -31,7 +31,7 @@ from llm4s_notebook.agent import (
     tool,
 )
 from llm4s_notebook.agent import _call as call_module
-from llm4s_notebook.agent import _compile as compiled
+from llm4s_notebook.agent import _edit as editing
 from llm4s_notebook.agent import _tool_chain as chain
 from llm4s_notebook.agent._messages import MESSAGES, EditCall
 from llm4s_notebook.checkpoint import CheckpointStatus
@@ -330,7 +330,7 @@ def test_a_call_runs_with_the_arguments_a_person_let_through_and_under_one_key(c
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "wrappers are shown the call that runs": (chain, "_copy_of", lambda call: call),
-    "an edit is recorded and the old call runs": (compiled, "edited", lambda call, _arguments: call),
+    "an edit is recorded and the old call runs": (editing, "edited", lambda call, _arguments: call),
     "a key of its own for every attempt": (call_module, "idempotency_key", lambda *_: uuid4().hex),
     "one key for the calls of a message": (call_module, "idempotency_key", lambda birth, message, _call: f"{birth} {message}"),
     "one key for a thread and its fork": (call_module, "idempotency_key", lambda _birth, message, call: f"{message} {call}"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
@@ -24,7 +23,7 @@ class TestInMemoryCheckpointer(CheckpointerContract):
         assert isinstance(store, InMemoryCheckpointer)
         thread = store._threads["t"]
         stored = thread._checkpoints[checkpoint_id]
-        changed = replace(stored, header=replace(stored.header, format=number))
+        changed = stored._replace(header=stored.header._replace(format=number))
         thread._checkpoints[checkpoint_id] = changed
         if thread._latest is stored:
             thread._latest = changed

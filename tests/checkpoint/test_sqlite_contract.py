@@ -21,5 +21,6 @@ class TestSqliteCheckpointer(CheckpointerContract):
 
     async def set_format(self, store: Checkpointer, place: Path, checkpoint_id: str, number: int | None) -> None:
         with sqlite3.connect(place / "threads.db") as connection:
-            connection.execute("UPDATE llm4s_checkpoint SET format = ? WHERE checkpoint_id = ?", (number, checkpoint_id))
+            n = int(checkpoint_id.rpartition("/")[2])
+            connection.execute("UPDATE llm4s_checkpoint SET format = ? WHERE number = ?", (number, n))
         connection.close()

@@ -7,13 +7,12 @@ import gc
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import CheckpointHeader, Commit, SqliteCheckpointer
+from llm4s_notebook.checkpoint import Commit, SqliteCheckpointer
 from llm4s_notebook.errors import Llm4sError, StoreUnavailable
 from llm4s_notebook.testing import ManualClock
 from llm4s_notebook.testing._making import draft
@@ -83,8 +82,7 @@ async def test_a_part_the_database_refuses_fails_no_neighbour(store: SqliteCheck
 
     def commit(n: int, **changes: Any) -> Commit:
         made = draft(clock, 1, thread=f"t{n}")
-        fields = {name: getattr(made.header, name) for name in CheckpointHeader.__slots__}
-        return Commit(token=claims[n].token, checkpoints=(replace(made, header=CheckpointHeader(**(fields | changes))),))
+        return Commit(token=claims[n].token, checkpoints=(made._replace(header=made.header._replace(**changes)),))
 
     async with HeldUp(store):
         tasks = [asyncio.create_task(store.commit(f"t{n}", commit(n, **(broken if n == 1 else {})))) for n in range(3)]

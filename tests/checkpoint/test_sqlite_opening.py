@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -51,7 +52,7 @@ def content_of(file: Path) -> bytes:
 
 def overwrite_behind_the_first_page(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[4096:] = b"\xa5" * (len(content) - 4096)
+    content[1024:] = b"\xa5" * (len(content) - 1024)
     file.write_bytes(content)
 
 
@@ -285,12 +286,26 @@ async def test_a_full_disk_refuses_the_commit_and_changes_nothing(file: Path) ->
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("UPDATE llm4s_event SET data = substr(data, 1, 20)", "events 1 to 2"),
-        ("UPDATE llm4s_event SET data = '[1]'", "events 1 to 2"),
-        ("UPDATE llm4s_event SET data = 5", "events 1 to 2"),
-        ("UPDATE llm4s_event SET data = replace(data, '\"Custom\"', '\"os.system\"')", "events 1 to 2"),
-        ("UPDATE llm4s_event SET data = replace(data, '\"payload\"', '\"other\"')", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = substr(events, 1, 20)", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = '[1]'", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = 5", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = replace(events, '\"note\"', '\"os.system\"')", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = replace(events, 'null,null,', '')", "events 1 to 2"),
+        ("UPDATE llm4s_checkpoint SET events = replace(events, ',1,{', ',1,2,{')", "events 1 to 2"),
+        ('UPDATE llm4s_checkpoint SET events = \'[["note",9223372036854775807,null,null,null,["a",1]]]\'', "events 1 to 2"),
         ("UPDATE llm4s_checkpoint SET status = 'Sleeping'", "run/1"),
+        ("UPDATE llm4s_checkpoint SET status = 4", "run/1"),
+        ("UPDATE llm4s_checkpoint SET small = x'0000000105'", "cut off"),
+        ("UPDATE llm4s_checkpoint SET small = x'0000000101010061'", "cut off"),
+        ("UPDATE llm4s_checkpoint SET small = 5", "no JSON text"),
+        ("UPDATE llm4s_checkpoint SET refs = x'00'", "run/1"),
+        ("UPDATE llm4s_checkpoint SET refs = x'0000000000000000000000090000000000000001'", "run/1"),
+        ("UPDATE llm4s_checkpoint SET refs = x'0000000000000000000000010000000000000009'", "run/1"),
+        ("UPDATE llm4s_row SET source = 9, start = 0, size = 1, value = NULL WHERE position = -2", "no JSON text"),
+        ("UPDATE llm4s_row SET source = 2, start = 0, size = 9, value = NULL WHERE position = -2", "no JSON text"),
+        ("UPDATE llm4s_row SET source = 3, start = 0, size = 9, value = NULL WHERE position = -2", "not there"),
+        ("DELETE FROM llm4s_run", "missing"),
+        ("DELETE FROM llm4s_graph", "graph"),
         ("UPDATE llm4s_checkpoint SET body = 5", "no JSON text"),
         ("UPDATE llm4s_row SET value = NULL WHERE position = -2", "no JSON text"),
         ("DELETE FROM llm4s_row WHERE position = 0", "stands alone"),
@@ -308,7 +323,13 @@ async def test_damage_is_said_and_crashes_nothing(file: Path, damage: str, said:
             await store.events_after("t", 0) if "event" in damage else await store.latest("t")
         assert said in caught.value.reason
         assert caught.value.path == str(file)
-        await store.head("t")
+        if said == "missing":  # what the head would tell, too
+            with pytest.raises(StoreUnavailable):
+                await store.head("t")
+        else:
+            await store.head("t")
+        with pytest.raises(StoreUnavailable) if said == "missing" else contextlib.nullcontext():
+            await store.release("t", 1)
 
 
 async def test_a_thread_row_of_an_unknown_status_is_damage(file: Path) -> None:

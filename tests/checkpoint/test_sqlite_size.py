@@ -13,13 +13,12 @@ import pytest
 
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
-from llm4s_notebook.checkpoint._sqlite import _change, _read
-from llm4s_notebook.checkpoint._sqlite._schema import ALIVE
+from llm4s_notebook.checkpoint._sqlite import _commit, _find, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
 from llm4s_notebook.testing import ManualClock
 from llm4s_notebook.testing._making import COMPLETED, RUNNING, SUSPENDED, draft, event
 
-TABLES = ("llm4s_thread", "llm4s_checkpoint", "llm4s_row", "llm4s_write", "llm4s_event")
 clock = ManualClock()
 
 
@@ -58,9 +57,17 @@ class Counted:
 
 
 def blobs(store: SqliteCheckpointer) -> int:
-    """Bytes of all JSON text in the file."""
-    sums = "SELECT (SELECT total(length(value)) FROM llm4s_row) + (SELECT total(length(body) + length(journal)) FROM llm4s_checkpoint)"
-    return int(store._reader.call_now(lambda c: c.execute(f"{sums} + (SELECT total(length(body)) FROM llm4s_write)").fetchone()[0]))
+    """Bytes of every text and blob in the file."""
+
+    def summed(connection: sqlite3.Connection) -> int:
+        total = 0
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE 'llm4s_%'").fetchall():
+            columns = [one[1] for one in connection.execute(f"PRAGMA table_info({table})").fetchall() if one[2] in ("TEXT", "BLOB")]
+            for column in columns:
+                total += int(connection.execute(f"SELECT total(length({column})) FROM {table}").fetchone()[0])
+        return total
+
+    return store._reader.call_now(summed)
 
 
 def plans(store: SqliteCheckpointer, statement: str, *values: Any) -> list[str]:
@@ -76,50 +83,130 @@ def superstep(number: int, token: int, *patch: PatchOp) -> Commit:
 
 
 async def test_a_commit_costs_the_same_however_long_the_thread_is(store: SqliteCheckpointer) -> None:
-    """D17, W4: rows, statements and bytes of the second and of the four-hundredth superstep; nothing is written twice."""
+    """D17, W4: rows, statements and bytes of the hundredth and of the nine-hundredth superstep; nothing is written twice."""
     claim = await store.claim("t", "run", 30)
     cost: dict[int, tuple[int, int, int]] = {}
     before = blobs(store)
-    for number in range(1, 401):
-        if number not in (2, 100, 400):
+    for number in range(1, 901):
+        if number not in (101, 500, 900):
             await store.commit("t", superstep(number, claim.token))
-            before = blobs(store) if number in (1, 99, 399) else before
+            before = blobs(store) if number in (100, 499, 899) else before
             continue
         with Counted(store) as counted:
             await store.commit("t", superstep(number, claim.token))
         cost[number] = (counted.rows, len(counted.statements), blobs(store) - before)
     assert len(set(cost.values())) == 1, cost
-    rows, statements, size = cost[400]
-    # one thread row, one checkpoint, one row of events; the old task closed, the new one and the message written
-    assert rows == 6
-    assert statements <= 16
-    assert size <= 1000 + 50
+    rows, statements, size = cost[900]
+    # the thread, the checkpoint with its little values and its events, the message
+    assert rows == 3
+    assert statements <= 10
+    assert size <= 1000 + 130
     latest = await store.latest("t")
     assert latest is not None
-    assert len(latest.checkpoint.entries[("state", "messages")]) == 400
-    assert blobs(store) <= 400 * 1050
+    assert len(latest.checkpoint.entries[("state", "messages")]) == 900
+    assert blobs(store) <= 900 * 1130
+
+
+async def test_a_superstep_of_little_values_writes_two_rows(store: SqliteCheckpointer) -> None:
+    """W1: the thread's and the checkpoint's; nothing is looked up."""
+    claim = await store.claim("t", "run", 30)
+
+    def commit(n: int) -> Commit:
+        values = (Set("task", f"{n}.0", b"{}"), Set("state", "n", b"1"), Set("state", "last", b"2"))
+        events = (event(clock, TaskCompleted()), event(clock, CheckpointCommitted(n)))
+        return Commit(token=claim.token, checkpoints=(draft(clock, n, "", Unset("task", f"{n - 1}.0"), *values),), events=events)
+
+    for number in (1, 2):
+        assert store.commit_now("t", commit(number)) == 2 * number - 1
+    with Counted(store) as counted:
+        assert store.commit_now("t", commit(3)) == 5
+    assert counted.rows == 2
+    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["UPDATE", "INSERT"]
+
+
+def turn(number: int, token: int, question: bytes, answer: bytes) -> tuple[Commit, Commit]:
+    """What a turn of one task commits: its claim with the question as input, then both messages and the end."""
+    cp, task = 3 * number + 1, f"{number}.0"
+    claims = draft(clock, cp, "", Set("task", task, b'{"node":"answer","input":' + question + b"}"))
+    updates = b'[{"value":' + question + b'},{"value":' + answer + b"}]"
+    journal = b'[{"task":"' + task.encode() + b'","input":' + question + b',"updates":' + updates + b"}]"
+    made = draft(clock, cp + 1, "", Append("state", "messages", (question, answer)), Unset("task", task))
+    made = made._replace(header=made.header._replace(journal=journal))
+    events = (event(clock, TaskCompleted()), event(clock, CheckpointCommitted(number)))
+    ends = draft(clock, cp + 2, "", status=COMPLETED)
+    return Commit(token=token, checkpoints=(claims,)), Commit(token=token, checkpoints=(made, ends), events=events)
+
+
+async def test_a_message_is_stored_once(store: SqliteCheckpointer) -> None:
+    """D17, W4: as a task's input, as an item of the state and three times in the journal; all of them are read as they were given."""
+    claim = await store.claim("t", "run", 30)
+    said: list[bytes] = []
+    journals: list[bytes] = []
+    for number in range(30):
+        question, answer = (b'"' + f"{number}-{word}".encode().ljust(998, b"x") + b'"' for word in ("question", "answer"))
+        first, second = turn(number, claim.token, question, answer)
+        await store.commit("t", first)
+        await store.commit("t", second)
+        said += [question, answer]
+        journals += [b"[]", second.checkpoints[0].header.journal, b"[]"]
+    assert blobs(store) <= 1.2 * sum(map(len, said))
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.entries == {("state", "messages"): said}
+    history = await store.history("t", limit=90)
+    assert [one.header.journal for one in reversed(history)] == journals
+    assert [one.entries.get(("task", "29.0")) for one in history[:3]] == [None, None, b'{"node":"answer","input":' + said[-2] + b"}"]
+    assert [one.entries.get(("state", "messages")) for one in history[:3]] == [said, said, said[:-2]]
+
+
+async def test_what_is_referred_to_survives_pruning_and_goes_with_the_last_that_refers_to_it(
+    store: SqliteCheckpointer, tmp_path: Path
+) -> None:
+    """R6.37, D17: the closed task that holds an item's text stays while the item is in the state, or a journal is kept that shows it."""
+    claim = await store.claim("t", "run", 30)
+    for number in range(4):
+        question, answer = (b'"' + f"{number}-{word}".encode().ljust(998, b"x") + b'"' for word in ("question", "answer"))
+        for commit in turn(number, claim.token, question, answer):
+            await store.commit("t", commit)
+    before = (await store.latest("t"), (await store.history("t"))[:2])
+    await store.prune("t", RetentionPolicy(max_checkpoints=2))
+    assert (await store.latest("t"), await store.history("t")) == before
+    gone = draft(clock, 13, "", Unset("state", "messages"), status=COMPLETED)
+    await store.commit("t", Commit(token=claim.token, checkpoints=(gone,)))
+    await store.prune("t", RetentionPolicy(max_checkpoints=1))
+    kept = b"".join(one.read_bytes() for one in tmp_path.iterdir())  # noqa: ASYNC240 - one small look
+    assert b"-question" not in kept
+    assert b"-answer" not in kept
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.entries == {}
 
 
 async def test_a_long_thread_is_read_with_one_look_at_each_live_row(store: SqliteCheckpointer) -> None:
     """W4: what was closed long ago is not touched by reading the latest state."""
-    assert "llm4s_row_alive" in plans(store, _read._LIVE, 1)[0]
-    seen = plans(store, _read._SEEN, 1, 2, 1, 2, 2)
-    assert any("llm4s_row_alive (thread=?" in one for one in seen)
-    assert any("llm4s_row_dead (thread=? AND died>?" in one for one in seen)
-    assert not any(one.startswith("SCAN llm4s") for one in seen)
+    assert "llm4s_row_by_death (thread=? AND died=?)" in plans(store, _read._LIVE, 1)[0]
+    seen = plans(store, _read._SEEN, 1, 2, 2)
+    assert "llm4s_row_by_death (thread=? AND died>?)" in seen[0]
+    assert not any(one.startswith("SCAN") for one in seen)
 
 
 async def test_no_statement_of_a_commit_scans_a_table(store: SqliteCheckpointer) -> None:
-    """W1, W6: every look-up and every closing goes through an index."""
+    """W1, W6: every look-up and every closing goes through a key or an index."""
     for statement, values in (
-        (_change._KNOWN, (1, "x")),
-        (_change._SHAPE, (1, "s", "n")),
-        (_change._CLOSE, (2, 1, "s", "n")),
-        (_change._CLOSE_ITEM, (2, 1, "s", "n", 0)),
-        (_change._CLOSE_TAIL, (2, 1, "s", "n", 0)),
+        (_find._NUMBERED, (1, 1)),
+        (_find._NAMED, (1, "x")),
+        (_thread_row._SELECT, ("t",)),
+        (_thread_row._HEADS, (1, 2)),
+        (_thread_row._HEAD, (1, "s", "n")),
+        (_thread_row._LAST, (1, 1)),
+        (_commit._GRAPH, ("g", "1", "f")),
+        (_commit._CLOSE, (2, 1)),
+        (_commit._CLOSE_ITEM, (2, 1, 1, 0)),
+        (_commit._CLOSE_TAIL, (2, 1, 1, 0)),
+        (_commit._STEP, (1,) * 11),
     ):
         plan = plans(store, statement, *values)
-        assert all(one.startswith("SEARCH") and "INDEX" in one for one in plan), plan
+        assert all(one.startswith("SEARCH") and ("INDEX" in one or "PRIMARY KEY" in one) for one in plan), plan
 
 
 async def test_answering_one_of_many_costs_the_same_as_answering_one_of_ten(store: SqliteCheckpointer) -> None:
@@ -190,25 +277,42 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
 
     def many(connection: sqlite3.Connection) -> None:
         for key in range(1, 10_001):
-            status = SUSPENDED if key % 10 == 0 else COMPLETED
+            status = SUSPENDED if key % 10 == 0 else RUNNING if key % 10 == 1 else COMPLETED
             connection.execute(
-                "INSERT INTO llm4s_thread (id, thread_id, seq, checkpoint_id, graph_id, status, created_at, updated_at,"
-                " next_event, floor, writes) VALUES (?, ?, 1, 'run/1', 'graph', ?, ?, ?, 1, 1, 0)",
-                (key, f"t{key}", status.value, key, key),
+                "INSERT INTO llm4s_thread (id, thread_id, latest, graph, status, created_at, updated_at,"
+                " next_event, floor, writes, entries, live, named) VALUES (?, ?, ?, 1, ?, ?, ?, 1, 1, 0, 1, 1, 0)",
+                (key, f"t{key}", 1, _thread_row.CODES[status], key, key),
+            )
+            connection.execute(
+                "INSERT INTO llm4s_checkpoint (thread, number, run, status, created_at, superstep, format, token, first_event,"
+                " last_event, body, small, journal) VALUES (?, 1, 1, ?, ?, 0, 1, 1, 1, 0, '{}', '', '[]')",
+                (key, _thread_row.CODES[status], key),
             )
             if status is SUSPENDED:
                 connection.execute(
-                    "INSERT INTO llm4s_row (thread, born, died, section, name, position, value)"
-                    f" VALUES (?, 1, {ALIVE}, 'parked', '0.0', -2, x'7b7d')",
+                    "INSERT INTO llm4s_row (thread, place, born, died, list, section, name, position, value)"
+                    f" VALUES (?, 1, {FIRST_SEQ + 1}, {ALIVE}, 0, 'parked', '0.0', -2, x'7b7d')",
                     (key,),
                 )
+        connection.execute("INSERT INTO llm4s_graph (id, graph_id, version, fingerprint) VALUES (1, 'graph', '1', 'f')")
+        connection.execute("INSERT INTO llm4s_run (id, run_id, graph) VALUES (1, 'run', 1)")
 
     await store._writer.call(many)
-    plan = plans(store, _read._THREADS, "Suspended", _read.MOST, _read.MOST, 100)
+    plan = plans(store, _read._THREADS, 1, _read.MOST, _read.MOST, 100)
     assert len(plan) == 1
     assert plan[0].startswith("SEARCH")
     assert "llm4s_thread_by_status (status=?" in plan[0]
-    assert "llm4s_row_alive" in plans(store, _read._WAITING, 1)[0]
+    running = plans(store, _read._RUNNING, _read.MOST, _read.MOST, 100)
+    assert "llm4s_thread_running (status=?)" in running[0]
+    waits = plans(store, _read._WAITING.format(keys="1,2,3"))
+    assert "llm4s_row_by_death (thread=? AND died=? AND list=? AND section=?)" in waits[0]
+    asked: list[str] = []
+    store._reader.call_now(lambda c: c.set_trace_callback(asked.append))
+    assert len(await store.threads(status=SUSPENDED, limit=1000)) == 1000
+    store._reader.call_now(lambda c: c.set_trace_callback(None))
+    reads = [one for one in asked if one.startswith("SELECT")]
+    assert len(reads) == 3  # the threads, what waits, the one graph
+    assert not any("llm4s_checkpoint" in one for one in reads)
     waiting = await store.threads(status=SUSPENDED, limit=10_000)
     assert [one.thread_id for one in waiting] == [f"t{n}" for n in range(10_000, 0, -10)]
     assert all(one.interrupts == ("0.0",) for one in waiting)
@@ -223,6 +327,7 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
 async def test_history_reads_no_table_from_end_to_end(store: SqliteCheckpointer) -> None:
     """R6.11: a page is found through the thread's own index entries."""
     plan = plans(store, _read._PAGE, 1, 1 << 60, 50)
+    assert "llm4s_checkpoint_by_number (thread=? AND number<?)" in plan[0]
     assert not any(one.startswith("SCAN llm4s") for one in plan), plan
 
 

@@ -11,6 +11,8 @@ from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer, Sqlite
 from llm4s_notebook.graph import GraphRuntime
 from llm4s_notebook.testing import ManualClock
 
+from .stores import FailingFile, FailingStore
+
 
 @pytest.fixture
 def clock() -> ManualClock:
@@ -46,3 +48,11 @@ async def another(store: Checkpointer, clock: ManualClock) -> AsyncIterator[Call
     yield make
     for one in made:
         await one.aclose()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def failing(request: pytest.FixtureRequest, tmp_path: Path, clock: ManualClock) -> AsyncIterator[FailingStore | FailingFile]:
+    """A store that misbehaves when it is told to, on a clock that stands still."""
+    made = FailingStore(clock=clock) if request.param == "memory" else FailingFile(tmp_path / "failing.db", clock=clock)
+    yield made
+    await made.aclose()

@@ -1,4 +1,4 @@
-"""The two graphs that the scenarios speak of, and what drives and reads them."""
+"""The graphs that the scenarios speak of, and what drives and reads them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from llm4s_notebook.graph import (
     Completed,
     Execution,
     GraphBuilder,
+    GraphRuntime,
     Resumed,
     RunConfig,
     StateKey,
@@ -26,6 +27,13 @@ from llm4s_notebook.graph import (
 
 LOG = StateKey.appending("log", str)
 ITEMS = StateKey.appending("items", str)
+GOT = StateKey.appending("got", Any)
+Another = Callable[[], GraphRuntime]
+"""Makes one more runtime on the same store."""
+
+
+async def nothing() -> None:
+    """A node that does nothing."""
 
 
 @dataclass
@@ -110,6 +118,67 @@ def fan(*, delays: Iterable[str] = ()) -> Fan:
     return made
 
 
+def asking(answer: Any, question: Any = str) -> CompiledGraph[None, list[Any]]:
+    """start asks once, the answer is appended to `got`."""
+    builder = GraphBuilder("asking", version="1")
+    ask = builder.declare_resume("ask", question=question, answer=answer)
+
+    @builder.implement(ask, writes=GOT)
+    async def answered(given: Resumed[Any, Any]) -> Command:
+        return Command().update(GOT, given.answer)
+
+    @builder.node("start")
+    async def start() -> Suspend[Any, Any]:
+        return Suspend("?", ask)
+
+    return builder.compile(start, output=lambda state: state[GOT])
+
+
+def mixed() -> CompiledGraph[None, list[str]]:
+    """An open dynamic and a partial static join at most boundaries, with a custom list key and a question in between."""
+    tags: StateKey[list[str], str] = StateKey("tags", list[str], str, initial=[], reduce=lambda now, tag: sorted({*now, tag}))
+    builder = GraphBuilder("mixed", version="1")
+    ask = builder.declare_resume("ask", question=int, answer=str)
+    end = builder.declare("end")
+    slow, slower = builder.declare("slow"), builder.declare("slower")
+    join = builder.dynamic_join("fan", slow)
+
+    @builder.node("child", writes=[LOG, tags])
+    async def child(n: int) -> Command | Suspend[int, str]:
+        return Suspend(n, ask) if n == 2 else Command().update(LOG, f"child {n}").update(tags, f"t{n}")
+
+    @builder.implement(ask, writes=LOG)
+    async def answered(given: Resumed[int, str]) -> Command:
+        return Command().update(LOG, f"{given.question} {given.answer}")
+
+    @builder.node("left", writes=LOG)
+    async def left() -> Command:
+        return Command().update(LOG, "left")
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().fan_out(join, child, [1, 2, 3]).goto(left)
+
+    @builder.implement(slow, writes=LOG)
+    async def slow_node() -> Command:
+        return Command().update(LOG, "slow").goto(slower)
+
+    @builder.implement(slower, writes=LOG)
+    async def slower_node() -> Command:
+        return Command().update(LOG, "slower")
+
+    @builder.implement(end, writes=LOG)
+    async def end_node() -> Command:
+        return Command().update(LOG, "end")
+
+    builder.static_join("both", [left, slower], end)
+    return builder.compile(start, output=lambda state: [*state[LOG], *state[tags]])
+
+
+WHOLE = ["child 1", "child 3", "left", "2 yes", "slow", "slower", "end", "t1", "t3"]
+"""What `mixed` ends with when its question is answered with "yes"."""
+
+
 async def drive(graph: CompiledGraph[Any, Any], execution: Execution, config: RunConfig | None = None) -> Completed[Any] | Suspended:
     """Step in memory to the run's result."""
     at: Execution | Completed[Any] | Suspended = execution
@@ -139,11 +208,18 @@ async def names(store: Checkpointer, thread_id: str = "t") -> list[str]:
     return [type(event).__name__ for event in await log(store, thread_id)]
 
 
+async def completed(store: Checkpointer, thread_id: str = "t") -> list[str]:
+    """Which tasks the log says were completed, as "task node", in its order."""
+    records = await store.events_after(thread_id, 0)
+    return [f"{record.task_id} {record.node_id}" for record in records if isinstance(record.event, events.TaskCompleted)]
+
+
 async def trace(store: Checkpointer, thread_id: str = "t") -> object:
-    """Everything durable of a thread but its claim, to see that a refusal changed nothing."""
+    """Everything a store says of a thread, to see that a refusal changed nothing (R4.19)."""
     head = await store.head(thread_id)
-    latest = await store.latest(thread_id)
-    return head.checkpoint_id, head.status, head.claim, latest, await store.events_after(thread_id, 0)
+    history = await store.history(thread_id, limit=1000)
+    listed = [one for one in await store.threads() if one.thread_id == thread_id]
+    return head, head.token, await store.latest(thread_id), history, await store.events_after(thread_id, 0), listed
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +36,14 @@ from llm4s_notebook.graph import (
     events,
 )
 
-from .graphs import ITEMS, LOG, drive, fan, ids, log, names, output, trace, until
+from .graphs import ITEMS, LOG, Another, drive, fan, ids, log, names, nothing, output, trace, until
 from .stores import FailingStore
 
-Another = Callable[[], GraphRuntime]
 N = StateKey.replace("n", int, initial=0)
 
 
 class Refusing(Exception):
     pass
-
-
-async def _nothing() -> None: ...
 
 
 def gated(update: Command | None = None) -> CompiledGraph[str, list[str]]:
@@ -113,7 +108,7 @@ async def test_after_a_block_the_thread_is_usable_at_once(runtime: GraphRuntime,
 async def test_updates_of_all_siblings_of_a_block_commit_in_order_and_nothing_follows(runtime: GraphRuntime, store: Checkpointer) -> None:
     """BLK-05, R3.22: of several blocks the first in frontier order supplies the error."""
     builder = GraphBuilder("g", version="1")
-    later = builder.node("later")(_nothing)
+    later = builder.node("later")(nothing)
 
     def node(name: str, error: Exception | None = None) -> Any:
         @builder.node(name, writes=LOG)
@@ -124,7 +119,7 @@ async def test_updates_of_all_siblings_of_a_block_commit_in_order_and_nothing_fo
         return sibling
 
     first, second = Refusing("first"), Refusing("second")
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     for one in (node("a"), node("stop", first), node("c"), node("stop too", second)):
         builder.edge(start, one)
     graph = builder.compile(start, output=lambda state: state[LOG])
@@ -239,7 +234,7 @@ async def test_a_block_beside_a_question_wins(runtime: GraphRuntime, store: Chec
     """R3.22: what parked in that superstep cannot be resumed."""
     builder = GraphBuilder("g", version="1")
     ask = builder.declare_resume("ask", question=str, answer=str)
-    builder.implement(ask)(_nothing)
+    builder.implement(ask)(nothing)
 
     @builder.node("asks", writes=LOG)
     async def asks() -> Suspend[str, str]:
@@ -249,7 +244,7 @@ async def test_a_block_beside_a_question_wins(runtime: GraphRuntime, store: Chec
     async def stops() -> Block:
         return Block(Refusing())
 
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, asks)
     builder.edge(start, stops)
     graph = builder.compile(start, output=lambda _: None)
@@ -279,7 +274,7 @@ async def test_a_failing_sibling_outranks_a_block_and_recover_runs_the_block_aga
         ran.append("stops")
         return Block(Refusing())
 
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, failing)
     builder.edge(start, stops)
     graph = builder.compile(start, output=lambda _: None)
@@ -293,24 +288,23 @@ async def test_a_failing_sibling_outranks_a_block_and_recover_runs_the_block_aga
     assert ran == ["stops", "stops"]
 
 
-async def test_a_store_that_fails_at_the_closing_commit_of_a_block_tells_both() -> None:
+async def test_a_store_that_fails_at_the_closing_commit_of_a_block_tells_both(failing: FailingStore) -> None:
     """R6.29, R8.13."""
-    store = FailingStore()
-    runtime = GraphRuntime(store)
+    runtime = GraphRuntime(failing)
     builder = GraphBuilder("g", version="1")
 
     kills = [True]
 
     @builder.node("start")
     async def start() -> Block:
-        store.dead = bool(kills and kills.pop())
+        failing.dead = bool(kills and kills.pop())
         return Block(Refusing())
 
     graph = builder.compile(start, output=lambda _: None)
     with pytest.raises(CheckpointWriteFailed) as caught:
         await runtime.run("t", graph, None)
     assert isinstance(caught.value.run_error, Refusing)
-    store.dead = False
+    failing.dead = False
     with pytest.raises(Refusing):
         await (await runtime.recover("t", graph))
 
@@ -370,7 +364,7 @@ async def test_giving_up_is_refused_where_it_makes_no_sense(runtime: GraphRuntim
     made.delays["slow"].set()
     await handle
     builder = GraphBuilder("x", version="1")
-    target = builder.node("target")(_nothing)
+    target = builder.node("target")(nothing)
     with pytest.raises(ConfigError):
         await runtime.abandon("t", made.graph, Command().goto(target))
 
@@ -385,7 +379,7 @@ async def test_a_rejected_update_leaves_the_waiting_turn_as_it_was(runtime: Grap
     builder = GraphBuilder("g", version="1")
     builder.reads(total)
     ask = builder.declare_resume("ask", question=str, answer=str)
-    builder.implement(ask)(_nothing)
+    builder.implement(ask)(nothing)
 
     @builder.node("start")
     async def start() -> Suspend[str, str]:

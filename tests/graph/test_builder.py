@@ -2,74 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import asyncio
 
 import pytest
 
 from llm4s_notebook.errors import InvalidGraph
-from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, Resumed, RunContext, StateKey, ThreadState
+from llm4s_notebook.graph import (
+    Breakpoint,
+    Command,
+    GraphBuilder,
+    GraphRuntime,
+    NodeRef,
+    Resumed,
+    RunConfig,
+    StateKey,
+    ThreadState,
+)
 
-from .graphs import chain, drive, output
+from .graphs import ITEMS, LOG, drive, fan, ids, nothing, output, until
 
 A = StateKey.replace("a", int, initial=0)
 
 
-def small(*, edge: bool = True, id: str = "g", version: str = "1") -> CompiledGraph[Any, Any]:
-    builder = GraphBuilder(id, version=version)
-
-    @builder.node("first", writes=A)
-    async def first() -> None: ...
-
-    @builder.node("second")
-    async def second() -> None: ...
-
-    if edge:
-        builder.edge(first, second)
-    return builder.compile(first, output=lambda state: state[A])
-
-
-def test_the_same_graph_built_twice_has_the_same_fingerprint() -> None:
-    """BLD-01, R1.36."""
-    one, two = small(), small()
-    assert (one.id, one.version) == ("g", "1")
-    assert one.fingerprint == two.fingerprint
-    assert len(one.fingerprint) == 64
-
-
-@pytest.mark.parametrize("other", [small(edge=False), small(id="h"), small(version="2")])
-def test_another_shape_has_another_fingerprint(other: CompiledGraph[Any, Any]) -> None:
-    """BLD-02, R1.36."""
-    assert other.fingerprint != small().fingerprint
-
-
-def test_breakpoints_and_routes_are_no_part_of_the_fingerprint() -> None:
-    """R1.36, R1.37: `routes` only tells a diagram where a node may go."""
-
-    def build(routes: bool) -> str:
-        builder = GraphBuilder("g", version="1")
-        target = builder.declare("target")
-        builder.implement(target)(_nothing)
-        first = builder.node("first", routes=target if routes else ())(_nothing)
-        return builder.compile(first, output=lambda _: None).fingerprint
-
-    assert build(True) == build(False)
-
-
-async def _nothing() -> None: ...
-
-
 def test_compile_reports_every_fault_at_once() -> None:
-    """BLD-03, R2.1, R2.2: no builder call raises, `compile` names all of it."""
+    """BLD-03, R2.1, R2.2, R1.7: no builder call raises, `compile` names all of it."""
     other = GraphBuilder("other", version="1")
-    foreign = other.node("foreign")(_nothing)
+    foreign = other.node("foreign")(nothing)
     builder = GraphBuilder("", version="1")
-    twice = builder.node("twice")(_nothing)
-    builder.node("twice")(_nothing)
-    builder.implement(twice)(_nothing)
-    builder.node("")(_nothing)
+    twice = builder.node("twice")(nothing)
+    builder.node("twice")(nothing)
+    builder.implement(twice)(nothing)
+    builder.node("")(nothing)
     builder.declare("missing")
-    builder.implement(foreign)(_nothing)
+    builder.implement(foreign)(nothing)
     builder.edge(twice, foreign)
     builder.edge(foreign, twice)
     builder.static_join("empty", [], twice)
@@ -102,9 +67,9 @@ def test_compile_reports_every_fault_at_once() -> None:
 
 
 def test_unequal_keys_of_one_id_are_a_problem_and_an_empty_key_id_too() -> None:
-    """BLD-04, R2.2h, D1."""
+    """BLD-04, R2.2h, R1.7, D1."""
     builder = GraphBuilder("g", version="1")
-    first = builder.node("first", writes=[StateKey.replace("k", int, initial=0), StateKey.replace("", int, initial=0)])(_nothing)
+    first = builder.node("first", writes=[StateKey.replace("k", int, initial=0), StateKey.replace("", int, initial=0)])(nothing)
     builder.reads(StateKey.replace("k", str, initial=""), StateKey.replace("k", int, initial=1))
     with pytest.raises(InvalidGraph) as caught:
         builder.compile(first, output=lambda _: None)
@@ -162,7 +127,7 @@ def test_an_edge_to_a_node_with_a_payload_is_a_problem() -> None:
 def test_topology_tells_a_diagram_everything() -> None:
     """The diagram's nodes, edges, possible routes, joins and entry."""
     builder = GraphBuilder("g", version="1")
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     ask = builder.declare_resume("ask", question=str, answer=bool)
     fanned = builder.dynamic_join("fanned", done)
 
@@ -189,114 +154,104 @@ def test_topology_tells_a_diagram_everything() -> None:
     ]
 
 
-# -- how a node's function gets what it needs ----------------------------------------------------------------------------
+async def test_a_compiled_graph_can_be_used_by_many_runs_and_threads_at_once(runtime: GraphRuntime) -> None:
+    """R2.7: with one runtime and in memory, while all of them are under way."""
+    made = fan(delays=["gate"])
+    handles = [await runtime.start(f"t{n}", made.graph, ["gate", f"{n}"]) for n in range(3)]
+    steps = [asyncio.create_task(drive(made.graph, made.graph.start(["gate", f"{n}"]))) for n in range(3, 6)]
+    elsewhere: list[list[str]] = []
+
+    def other_loop() -> None:
+        async def turn() -> list[str]:
+            return output(await drive(made.graph, made.graph.start(["6"])))
+
+        elsewhere.append(asyncio.run(turn()))
+
+    await until(lambda: made.ran["gate"] == 6)
+    await asyncio.to_thread(other_loop)
+    made.delays["gate"].set()
+    assert [output(one) for one in await asyncio.gather(*handles, *steps)] == [["planned", "GATE", f"{n}", "summ"] for n in range(6)]
+    assert elsewhere == [["planned", "6", "summ"]]
 
 
-async def _given(function: Any, input: Any = 5, **options: Any) -> list[str]:
-    """What a one-node graph's function said it was given."""
-    said = StateKey.appending("said", str)
+def test_what_is_built_after_compiling_is_no_part_of_the_graph() -> None:
+    """R2.7: the graph is finished; the builder may go on and compile another."""
     builder = GraphBuilder("g", version="1")
-    ref = builder.node("first", writes=said, **options)(function)
-    graph = builder.compile(ref, output=lambda state: state[said])
-    result = output(await drive(graph, graph.start(input)))
-    assert isinstance(result, list)
-    return result
+    first, second = builder.node("first", writes=A)(nothing), builder.node("second")(nothing)
+    graph = builder.compile(first, output=lambda _: None)
+    before = (graph.topology(), graph.fingerprint, graph.keys)
+    builder.edge(first, second)
+    builder.static_join("j", [first], second)
+    builder.reads(StateKey.replace("b", int, initial=0))
+    builder.node("third")(nothing)
+    assert (graph.topology(), graph.fingerprint, graph.keys) == before
+    assert builder.compile(first, output=lambda _: None).fingerprint != graph.fingerprint
+    for name in ("id", "version", "fingerprint", "keys"):
+        with pytest.raises(AttributeError):
+            setattr(graph, name, "other")
 
 
-SAID = StateKey.appending("said", str)
-
-
-def _said(*things: object) -> Command:
-    command = Command()
-    for thing in things:
-        command = command.update(SAID, type(thing).__name__)
-    return command
-
-
-async def test_state_and_context_are_injected_by_annotation_in_any_order() -> None:
-    """api.md: the parameter left is the input."""
-
-    async def one(context: RunContext, n: int, state: ThreadState) -> Command:
-        return _said(context, n, state)
-
-    async def keyword(*, state: ThreadState, n: int) -> Command:
-        return _said(n, state)
-
-    async def only_context(context: RunContext) -> Command:
-        return _said(context)
-
-    async def swapped(state: ThreadState, n: int) -> Command:
-        return _said(state, n)
-
-    assert await _given(one) == ["RunContext", "int", "ThreadState"]
-    assert await _given(keyword) == ["int", "ThreadState"]
-    assert await _given(swapped) == ["ThreadState", "int"]
-    assert await _given(only_context, None) == ["RunContext"]
-
-
-async def test_three_positional_parameters_work_without_annotations() -> None:
-    """api.md: `(input, state, context)`; without an input type there is no payload."""
-
-    async def bare(n, state, context):  # type: ignore[no-untyped-def]
-        return _said(n, state, context)
-
-    assert await _given(bare, None) == ["NoneType", "ThreadState", "RunContext"]
+def test_a_handle_that_was_never_declared_is_named() -> None:
+    """R2.2e: in an edge on either side, in a join, and as the entry."""
     builder = GraphBuilder("g", version="1")
-    first = builder.node("first", writes=SAID, input=int)(bare)
-    graph = builder.compile(first, output=lambda state: state[SAID])
-    assert output(await drive(graph, graph.start(7))) == ["int", "ThreadState", "RunContext"]
-
-
-async def test_a_plain_function_a_method_and_a_callable_object_can_be_nodes() -> None:
-    """api.md: a plain one is run in a worker thread (D24)."""
-
-    class Thing:
-        async def method(self, n: int) -> Command:
-            return _said(n)
-
-        def __call__(self, state: ThreadState, n: int) -> Command:
-            return _said(n, state)
-
-    assert await _given(Thing().method) == ["int"]
-    assert await _given(Thing()) == ["int", "ThreadState"]
-    assert await _given(lambda: _said(1), None) == ["int"]
-
-
-async def test_a_class_defined_beside_the_node_may_annotate_it() -> None:
-    """Annotations are text in this file: local names are found where the node is decorated."""
-
-    @dataclass(frozen=True)
-    class Local:
-        n: int
-
-    builder = GraphBuilder("g", version="1")
-
-    @builder.node("first", writes=SAID)
-    async def first(given: Local, state: ThreadState) -> Command:
-        return _said(given)
-
-    graph = builder.compile(first, output=lambda state: state[SAID])
-    assert output(await drive(graph, graph.start(Local(1)))) == ["Local"]
-
-
-def test_what_cannot_be_bound_is_a_problem_of_the_node() -> None:
-    """R2.1: an unknown annotation and two inputs are reported by compile."""
-    builder = GraphBuilder("g", version="1")
-
-    async def two(a: int, b: str) -> None: ...
-
-    async def unknown(a: Nowhere) -> None: ...  # type: ignore[name-defined]  # noqa: F821 - that is the test
-
-    first = builder.node("two")(two)
-    builder.node("unknown")(unknown)
+    known = builder.node("known")(nothing)
+    stranger = NodeRef("stranger", known.owner, known.codec)
+    builder.edge(known, stranger)
+    builder.edge(stranger, known)
+    builder.static_join("static", [stranger], stranger)
+    builder.dynamic_join("dynamic", stranger)
     with pytest.raises(InvalidGraph) as caught:
-        builder.compile(first, output=lambda _: None)
-    assert any("parameters a, b are left for one input" in problem for problem in caught.value.problems)
-    assert any("the annotation of parameter 'a' cannot be resolved" in problem for problem in caught.value.problems)
+        builder.compile(stranger, output=lambda _: None)
+    assert [problem.partition(" is node 'stranger', which was never declared")[0] for problem in caught.value.problems] == [
+        "the target of edge known -> stranger",
+        "the source of edge stranger -> known",
+        "a source of join 'static'",
+        "the target of join 'static'",
+        "the target of join 'dynamic'",
+        "the entry",
+    ]
 
 
-async def test_a_compiled_graph_can_be_used_by_many_runs_at_once() -> None:
-    """R2.7."""
-    made = chain()
-    first, second = made.graph.start(1), made.graph.start(2)
-    assert output(await drive(made.graph, first)) == output(await drive(made.graph, second)) == ["start", "middle", "end"]
+def test_a_cycle_and_a_node_that_nothing_leads_to_are_no_problems() -> None:
+    """R2.4: reachability is not checked."""
+    builder = GraphBuilder("g", version="1")
+    one, two = builder.declare("one"), builder.declare("two")
+    builder.edge(one, two)
+    builder.edge(two, one)
+    builder.edge(one, one)
+    builder.implement(one)(nothing)
+    builder.implement(two)(nothing)
+    builder.static_join("never", [builder.node("island")(nothing)], one)
+    assert {shape.id for shape in builder.compile(one, output=lambda _: None).topology().nodes} == {"one", "two", "island"}
+
+
+def test_the_keys_of_a_graph_are_those_written_and_those_registered() -> None:
+    """R2.3."""
+    builder = GraphBuilder("g", version="1")
+    read = StateKey.replace("read", int, initial=0)
+
+    @builder.node("only", writes=[LOG, ITEMS])
+    async def only() -> None: ...
+
+    builder.reads(read)
+    assert {key.id for key in builder.compile(only, output=lambda _: None).keys} == {"log", "items", "read"}
+
+
+async def test_the_projection_runs_only_when_a_run_completes(runtime: GraphRuntime) -> None:
+    """R2.5: not at a hold, and once at the end."""
+    seen: list[list[str]] = []
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("only", writes=LOG)
+    async def only() -> Command:
+        return Command().update(LOG, "only")
+
+    def project(state: ThreadState) -> int:
+        seen.append(state[LOG])
+        return len(seen)
+
+    graph = builder.compile(only, output=project)
+    held = await runtime.run("t", graph, None, RunConfig(interrupt_after="only"))
+    assert seen == []
+    assert output(await (await runtime.resume("t", graph, {ids(held)[0]: Breakpoint.proceed}))) == 1
+    assert seen == [["only"]]

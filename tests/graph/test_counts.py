@@ -92,7 +92,7 @@ def test_a_durable_superstep_makes_few_calls() -> None:
 
 
 async def test_one_commit_per_superstep_and_none_more_for_the_end() -> None:
-    """D18: the claim, one per superstep; the closing checkpoint rides with the last."""
+    """R6.45, D18: the claim, one per superstep; the closing checkpoint rides with the last."""
     store = FailingStore()
     await GraphRuntime(store).run("t", cycle(50), None)
     assert len(store.commits) == 51
@@ -102,7 +102,7 @@ async def test_one_commit_per_superstep_and_none_more_for_the_end() -> None:
 
 @pytest.mark.parametrize("count", [2, 1000])
 async def test_tasks_that_finish_at_once_share_a_commit(count: int) -> None:
-    """D18: 1,000 at most 3 for their superstep; here their checkpoint is written at once, so no pending write is."""
+    """R6.45, D18: 1,000 at most 3 for their superstep; here their checkpoint is written at once, so no pending write is."""
     store = FailingStore()
     made = fan()
     done = await GraphRuntime(store).run("t", made.graph, [f"i{n}" for n in range(count)])
@@ -114,7 +114,7 @@ async def test_tasks_that_finish_at_once_share_a_commit(count: int) -> None:
 
 
 async def test_a_fast_task_beside_a_slow_one_is_durable_before_the_slow_one_ends() -> None:
-    """D18, 6.5: in SYNC a task's result is written as it finishes."""
+    """R6.45, D18, 6.5: in SYNC a task's result is written as it finishes."""
     store = FailingStore()
     made = fan(delays=["slow"])
     runtime = GraphRuntime(store)
@@ -162,7 +162,7 @@ WHOLE_TURN = ["hi", "model", "call 1", "call 2", "collect", "model", "finish"]
 
 
 async def test_a_turn_with_tool_calls_makes_four_commits() -> None:
-    """D18: claim + input; model; calls + collect; model + finish + the closing checkpoint. Every checkpoint of R6.30 is there."""
+    """R6.45, D18: claim + input; model; calls + collect; model + finish + the closing checkpoint. Every checkpoint of R6.30 is there."""
     store = FailingStore()
     runtime = GraphRuntime(store)
     graph = bookkeeping(True)
@@ -176,7 +176,7 @@ async def test_a_turn_with_tool_calls_makes_four_commits() -> None:
 
 
 async def test_a_resume_makes_three_commits_at_most() -> None:
-    """D18, performance.md W5: claim with the answer; act; ask again with the release."""
+    """R6.45, D18, performance.md W5: claim with the answer; act; ask again with the release."""
     store = FailingStore()
     runtime = GraphRuntime(store)
     builder = GraphBuilder("w5", version="1")
@@ -202,7 +202,7 @@ async def test_a_resume_makes_three_commits_at_most() -> None:
 
 
 async def test_what_rides_is_flushed_before_a_failure_is_recorded() -> None:
-    """D18: a projection that fails after a bookkeeping finish; its checkpoints are durable with RunFailed."""
+    """R6.45, D18: a projection that fails after a bookkeeping finish; its checkpoints are durable with RunFailed."""
     store = FailingStore()
     runtime = GraphRuntime(store)
     builder = GraphBuilder("g", version="1")
@@ -228,7 +228,7 @@ async def test_what_rides_is_flushed_before_a_failure_is_recorded() -> None:
 
 
 async def test_a_bookkeeping_entry_that_does_not_just_complete_is_run_after_the_claim() -> None:
-    """D18, R6.23: its failure is a failed run of a claimed thread."""
+    """R6.45, D18, R6.23: its failure is a failed run of a claimed thread."""
     store = FailingStore()
     runtime = GraphRuntime(store)
     builder = GraphBuilder("g", version="1")
@@ -298,7 +298,7 @@ def test_answering_one_of_many_costs_the_same_for_ten_and_for_a_thousand() -> No
 
 
 async def test_answering_one_writes_a_patch_of_constant_size() -> None:
-    """D17: whatever else waits."""
+    """R6.44, D17: whatever else waits."""
     sizes = []
     for count in (10, 300):
         store = FailingStore()
@@ -311,7 +311,7 @@ async def test_answering_one_writes_a_patch_of_constant_size() -> None:
 
 
 async def test_what_a_turn_writes_does_not_depend_on_the_turns_before() -> None:
-    """D17, performance.md W4: bytes of patches, headers and journals at turn 5 and turn 60."""
+    """R6.44, D17, performance.md W4: bytes of patches, headers and journals at turn 5 and turn 60."""
     store = FailingStore()
     runtime = GraphRuntime(store)
     made = chain()

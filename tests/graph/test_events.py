@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
-from collections.abc import AsyncIterator, Callable
+import weakref
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, EventRecord
+from llm4s_notebook.checkpoint import Checkpointer, EventRecord, SqliteCheckpointer
 from llm4s_notebook.errors import ConfigError, NodeFailed, ReplayUnavailable, StoreUnavailable, SubscriptionLagged
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, RunContext, events
 
-from .graphs import chain, fan, names, output, until
-
-Another = Callable[[], GraphRuntime]
+from .graphs import Another, chain, fan, names, output, until
 
 
 async def take(iterator: AsyncIterator[EventRecord], count: int) -> list[EventRecord]:
@@ -132,17 +133,64 @@ async def test_live_progress_that_does_not_fit_is_a_gap_with_a_count(runtime: Gr
     assert numbers(await take(late, 4)) == [1, 2, 3, 4]
 
 
+async def test_a_subscriber_that_raises_ends_for_itself_only(runtime: GraphRuntime, another: Another) -> None:
+    """EVT-05, R7.9: the run and the other subscribers go on; nothing more is delivered, and from the last number that was handled well
+    one subscribes again without a gap."""
+    handled: list[int | None] = []
+    live: Any = runtime.subscribe("t")
+    other = runtime.subscribe("t")
+
+    async def listen() -> None:
+        async for record in live:
+            if isinstance(record.event, events.TaskCompleted):
+                raise ValueError("the listener's own")
+            handled.append(record.sequence)
+
+    listening = asyncio.create_task(listen())
+    await asyncio.sleep(0)
+    handle = await runtime.start("t", chain().graph, 1)
+    assert output(await handle) == ["start", "middle", "end"]
+    with pytest.raises(ValueError, match="own"):
+        await listening
+    assert handled == [1]
+    await live.aclose()
+    assert await rest(live) == []
+    assert numbers(await take(other, 8)) == list(range(1, 9))
+    assert numbers(await take(runtime.subscribe("t", after=handled[-1] or 0), 7)) == list(range(2, 9))
+
+
+async def test_a_subscription_that_is_dropped_is_forgotten(runtime: GraphRuntime) -> None:
+    """R7.9: leaving the iterator is enough; the runtime does not keep it."""
+
+    async def leaves() -> weakref.ref[Any]:
+        live = runtime.subscribe("t")
+        async for _ in live:
+            break
+        return weakref.ref(live)
+
+    await runtime.run("t", chain().graph, 1)
+    left = await leaves()
+    gc.collect()
+    assert left() is None
+    assert output(await runtime.run("t", chain().graph, 1))
+
+
 async def test_a_cancelled_subscription_delivers_nothing_more(runtime: GraphRuntime) -> None:
-    """EVT-06."""
+    """EVT-06, R7.9: also of what was queued for it already, and to one that waits at that moment."""
     live: Any = runtime.subscribe("t")
     await runtime.run("t", chain().graph, 1)
     await take(live, 1)
     await live.aclose()
     assert await rest(live) == []
+    idle: Any = runtime.subscribe("u")
+    waiting = asyncio.create_task(rest(idle))
+    await asyncio.sleep(0.01)
+    idle.close()
+    assert await waiting == []
 
 
 async def test_a_compacted_log_and_a_closed_store_end_the_replay(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """EVT-07, R6.13."""
+    """EVT-07, R6.13, R7.9."""
     await runtime.run("t", chain().graph, 1)
     await store.compact_events("t", 4)
     with pytest.raises(ReplayUnavailable) as caught:
@@ -163,6 +211,31 @@ async def test_commits_of_other_runtimes_are_seen(runtime: GraphRuntime, another
     await runtime.run("t", made.graph, 1)
     await another().run("t", made.graph, 1)
     assert numbers(await take(live, 24)) == list(range(1, 25))
+
+
+async def test_another_process_is_followed_by_its_commits_alone(tmp_path: Path) -> None:
+    """R7.12, R6.14: two stores on one file, as two processes have them: durable events cross, live progress does not."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("start")
+    async def start(context: RunContext) -> None:
+        context.progress("doing", 1)
+        context.emit("did", 1)
+
+    graph = builder.compile(start, output=lambda _: "done")
+    async with SqliteCheckpointer(tmp_path / "t.db") as here, SqliteCheckpointer(tmp_path / "t.db") as there:
+        follower, runner = GraphRuntime(here), GraphRuntime(there)
+        live = follower.subscribe("t")
+        following = asyncio.create_task(take(live, 5))
+        waiting = asyncio.create_task(here.wait_events_after("t", 0, timeout=20))
+        await asyncio.sleep(0.01)
+        assert output(await runner.run("t", graph, None)) == "done"
+        assert numbers(await waiting)[0] == 1
+        told = await following
+        assert numbers(told) == [1, 2, 3, 4, 5]
+        assert events.Custom("did", 1, 1) in [record.event for record in told]
+        await follower.aclose()
+        await runner.aclose()
 
 
 async def test_listeners_live_on_loops_of_their_own(runtime: GraphRuntime) -> None:
@@ -186,13 +259,14 @@ async def test_listeners_live_on_loops_of_their_own(runtime: GraphRuntime) -> No
     assert got == list(range(1, 9))
 
 
-def test_bad_arguments_are_refused() -> None:
-    """R7.8."""
+async def test_bad_arguments_are_refused() -> None:
+    """R7.8: at least two events have to fit, and events are numbered from 1."""
     runtime = GraphRuntime.in_memory()
-    with pytest.raises(ConfigError):
-        runtime.subscribe("t", capacity=1)
-    with pytest.raises(ConfigError):
-        runtime.subscribe("t", after=-1)
+    for name, value in (("capacity", 1), ("capacity", 0), ("after", -1)):
+        with pytest.raises(ConfigError) as caught:
+            runtime.subscribe("t", **{name: value})
+        assert caught.value.field == name
+    runtime.subscribe("t", capacity=2, after=0)
 
 
 async def test_closing_the_runtime_ends_its_subscriptions(another: Another) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus, RetentionPolicy
 from llm4s_notebook.errors import (
     CheckpointConflict,
     CheckpointNotFound,
     ConfigError,
     NodeFailed,
+    NotSuspended,
     RestoreRejected,
     StateUpdateFailed,
     ThreadBusy,
@@ -23,13 +23,9 @@ from llm4s_notebook.errors import (
     UnknownStateKey,
 )
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunConfig, RunContext, StateKey, events
+from llm4s_notebook.testing import ManualClock
 
-from .graphs import ITEMS, LOG, chain, fan, ids, log, names, output, trace, until
-
-Another = Callable[[], GraphRuntime]
-
-
-async def _nothing() -> None: ...
+from .graphs import ITEMS, LOG, Another, chain, completed, fan, ids, log, names, nothing, output, trace, until
 
 
 async def test_history_is_paged_newest_first(runtime: GraphRuntime) -> None:
@@ -46,6 +42,17 @@ async def test_history_is_paged_newest_first(runtime: GraphRuntime) -> None:
     for limit in (0, -1):
         with pytest.raises(ConfigError):
             await runtime.history("t", limit=limit)
+
+
+async def test_history_is_read_while_a_run_is_live(runtime: GraphRuntime, another: Another) -> None:
+    """R6.31: it needs no claim, here and elsewhere."""
+    made = fan(delays=["slow"])
+    handle = await runtime.start("t", made.graph, ["slow"])
+    await until(lambda: made.ran["slow"])
+    for one in (runtime, another()):
+        assert [c.superstep for c in await one.history("t")] == [1, 0]
+    made.delays["slow"].set()
+    await handle
 
 
 async def test_a_waiting_checkpoint_is_forked_and_both_are_answered_differently(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -156,8 +163,13 @@ async def test_a_waiting_thread_is_edited_before_it_is_answered(runtime: GraphRu
     """R6.33, R1.11, F20: everything that waits stays; the continuation's id is of the new superstep."""
     made = fan()
     await runtime.run("t", made.graph, ["ask a"])
-    at = (await runtime.history("t"))[0].id
+    before = (await runtime.history("t"))[0]
+    at = before.id
     await runtime.update_state("t", made.graph, at, Command().update(ITEMS, "edited"))
+    now = (await runtime.history("t"))[0]
+    was, is_ = (made.graph.snapshot(made.graph.restore(one)) for one in (before, now))
+    assert {name for name in was if was[name] != is_[name]} == {"state", "superstep"}
+    assert is_["superstep"] == was["superstep"] + 1
     assert (await store.head("t")).status is CheckpointStatus.SUSPENDED
     assert ids(await runtime.pending("t", made.graph)) == ["1.0"]
     assert output(await (await runtime.resume("t", made.graph, {"1.0": True}))) == ["planned", "edited", "ask a:True", "summ"]
@@ -165,16 +177,22 @@ async def test_a_waiting_thread_is_edited_before_it_is_answered(runtime: GraphRu
     assert tasks == ["0.0", "3.0", "4.0"]
 
 
-async def test_pending_writes_are_carried_over_an_edit(runtime: GraphRuntime) -> None:
-    """HIS-12: the write is applied after the edit."""
+async def test_pending_writes_are_carried_over_an_edit(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """HIS-12, R6.33, R1.11: the write is applied after the edit; the pending tasks keep the ids of their old superstep."""
     made = fan()
     made.failing.add("b")
     with pytest.raises(NodeFailed):
         await runtime.run("t", made.graph, ["a", "b"])
     at = (await runtime.history("t"))[0].id
     await runtime.update_state("t", made.graph, at, Command().update(ITEMS, "edited"))
+    latest = await store.latest("t")
+    assert latest is not None
+    execution = made.graph.restore(latest.checkpoint)
+    assert (execution.superstep, [task.id for task in execution.frontier]) == (2, ["1.0", "1.1"])
+    assert [write.checkpoint_id for write in latest.writes] == [latest.checkpoint.id]
     assert output(await (await runtime.recover("t", made.graph))) == ["planned", "edited", "A", "B", "summ"]
     assert (made.ran["a"], made.ran["b"]) == (1, 2)
+    assert (await completed(store))[-2:] == ["1.1 worker", "3.0 summarize"]
 
 
 async def test_an_edit_is_refused_as_a_whole(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -186,8 +204,8 @@ async def test_an_edit_is_refused_as_a_whole(runtime: GraphRuntime, store: Check
     total = StateKey("total", int, int, initial=0, reduce=reject)
     builder = GraphBuilder("g", version="1")
     builder.reads(total, ITEMS)
-    start = builder.node("start", writes=LOG)(_nothing)
-    other = GraphBuilder("other", version="1").node("start")(_nothing)
+    start = builder.node("start", writes=LOG)(nothing)
+    other = GraphBuilder("other", version="1").node("start")(nothing)
     graph = builder.compile(start, output=lambda _: "done")
     with pytest.raises(ThreadNotFound):
         await runtime.update_state("t", graph, "x", Command())
@@ -267,6 +285,41 @@ async def test_a_refused_seed_leaves_the_thread_free(runtime: GraphRuntime, stor
     head = await store.head("t")
     assert (head.checkpoint_id, head.claim) == (None, None)
     await runtime.seed("t", made.graph, Command().update(LOG, "x"))
+
+
+@pytest.mark.parametrize("policy", [{"max_checkpoints": 1}, {"max_age": 0.5}, {"max_events": 0}], ids=str)
+async def test_pruning_changes_nothing_that_may_be_called(
+    runtime: GraphRuntime, another: Another, store: Checkpointer, clock: ManualClock, policy: dict[str, Any]
+) -> None:
+    """R6.16, R6.37, HIS-17, HIS-18: a waiting, an unfinished, a finished and a retracted turn go on from what is left."""
+    made = fan()
+    for thread in ("waits", "left", "done", "gone"):
+        await runtime.run(thread, made.graph, ["a"])
+    await runtime.run("waits", made.graph, ["ask b"])
+    made.failing.add("f")
+    with pytest.raises(NodeFailed):
+        await runtime.run("left", made.graph, ["c", "f"])
+    await runtime.run("gone", made.graph, ["ask d"])
+    await runtime.abandon("gone", made.graph)
+    clock.advance(60)
+    counts = {}
+    for thread in ("waits", "left", "done", "gone"):
+        before = await store.latest(thread)
+        await store.prune(thread, RetentionPolicy(**policy))
+        assert await store.latest(thread) == before
+        counts[thread] = len(await runtime.history(thread))
+    if "max_events" not in policy:  # in the middle of a turn the newest settled one stays too, for a block to go back to
+        assert counts == {"waits": 2, "left": 2, "done": 1, "gone": 1}
+    one = another()
+    waiting = await one.pending("waits", made.graph)
+    assert output(await (await one.resume("waits", made.graph, {ids(waiting)[0]: True})))[-2:] == ["ask b:True", "summ"]
+    made.ran.clear()
+    assert output(await (await one.recover("left", made.graph)))[-3:] == ["C", "F", "summ"]
+    assert made.ran == {"f": 1, "summarize": 1}
+    for thread in ("done", "gone"):
+        with pytest.raises(NotSuspended):
+            await one.resume(thread, made.graph, {"1.0": True})
+        assert output(await one.run(thread, made.graph, ["e"]))[:3] == ["planned", "A", "summ"]
 
 
 async def test_a_deleted_thread_is_new_again(runtime: GraphRuntime, store: Checkpointer) -> None:

@@ -12,17 +12,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import (
-    Append,
-    CheckpointDraft,
-    Checkpointer,
-    CheckpointStatus,
-    Commit,
-    PatchOp,
-    PendingWrite,
-    Set,
-    Unset,
-)
+from llm4s_notebook.checkpoint import Append, CheckpointDraft, Checkpointer, CheckpointStatus, Commit, PatchOp, PendingWrite, Set, Unset
 from llm4s_notebook.errors import DecodeError, Llm4sError, NodeFailed, RestoreRejected, RunCrashed
 from llm4s_notebook.graph import Breakpoint, GraphRuntime, task_records
 
@@ -90,7 +80,7 @@ async def planted(store: Checkpointer, *patch: PatchOp, status: CheckpointStatus
     latest = await store.latest("t")
     assert latest is not None
     header = latest.checkpoint.header
-    made = replace(header, id="hostile/1", parent_id=header.id, status=status or header.status, body=header.body if body is None else body)
+    made = header._replace(id="hostile/1", parent_id=header.id, status=status or header.status, body=header.body if body is None else body)
     claim = await store.claim("t", "somebody", 30)
     await store.commit("t", Commit(token=claim.token, checkpoints=(CheckpointDraft(made, patch),), release=True))
 
@@ -206,7 +196,7 @@ async def test_a_hostile_journal_is_said(runtime: GraphRuntime, store: Checkpoin
     """D7: the timeline of a checkpoint that somebody else wrote is refused as a whole, naming the checkpoint."""
     await held_thread(runtime)
     newest = (await runtime.history("t"))[0]
-    changed = replace(newest, header=replace(newest.header, journal=HOSTILE[content]))
+    changed = replace(newest, header=newest.header._replace(journal=HOSTILE[content]))
     if content == "an empty object":
         assert task_records(changed) == ()
         return

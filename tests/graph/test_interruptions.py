@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus, Commit, InMemoryCheckpointer
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import Llm4sError, NodeFailed, RunCancelled, ThreadBusy
 from llm4s_notebook.graph import (
     Command,
@@ -28,9 +27,9 @@ from llm4s_notebook.graph import (
     events,
 )
 
-from .graphs import LOG, chain, fan, ids, output, until
+from .graphs import LOG, Another, chain, fan, ids, output, until
+from .stores import FailingStore
 
-Another = Callable[[], GraphRuntime]
 SEEN: StateKey[list[str], str] = StateKey("seen", list[str], str, initial=[], reduce=lambda now, one: sorted({*now, one}))
 
 
@@ -132,32 +131,10 @@ async def test_a_turn_stopped_at_random_moments_ends_as_if_it_had_not_been(store
         graph.restore(checkpoint)
 
 
-class Overtaken(InMemoryCheckpointer):
-    """Lets another call through between a run's reading of the thread and its claim."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.before: Callable[[], Any] | None = None
-
-    async def _overtaken(self) -> None:
-        if self.before is not None:
-            before, self.before = self.before, None
-            await before()
-
-    async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> Any:
-        await self._overtaken()
-        return await super().claim_and_commit(thread_id, holder, ttl, commit)
-
-    async def claim(self, thread_id: str, holder: str, ttl: float) -> Any:
-        await self._overtaken()
-        return await super().claim(thread_id, holder, ttl)
-
-
 @pytest.mark.parametrize("winner_waits", [False, True])
-async def test_of_two_resumes_that_read_the_same_checkpoint_one_is_taken(winner_waits: bool) -> None:
+async def test_of_two_resumes_that_read_the_same_checkpoint_one_is_taken(failing: FailingStore, winner_waits: bool) -> None:
     """R6.22, R6.23, F41: the loser is ThreadBusy whether the winner still runs or is done; its answer is not consumed."""
-    store = Overtaken()
-    first, second = GraphRuntime(store), GraphRuntime(store)
+    first, second = GraphRuntime(failing), GraphRuntime(failing)
     made = fan()
     await first.run("t", made.graph, ["ask a", "ask b"])
     answers: list[Any] = []
@@ -168,44 +145,43 @@ async def test_of_two_resumes_that_read_the_same_checkpoint_one_is_taken(winner_
         if not winner_waits:
             await handle
 
-    store.before = wins
+    failing.before_claim = wins
     with pytest.raises(ThreadBusy):
         await first.resume("t", made.graph, {"1.0": False, "1.1": False})
     assert ids(await answers[0]) == ["1.1"]
     assert (made.ran["approve ask a"], made.ran["approve ask b"]) == (1, 0)
-    resumed = [r.event for r in await store.events_after("t", 0) if isinstance(r.event, events.RunResumed)]
+    resumed = [r.event for r in await failing.events_after("t", 0) if isinstance(r.event, events.RunResumed)]
     assert resumed == [events.RunResumed(("1.0",))]
     assert output(await (await first.resume("t", made.graph, {"1.1": True}))) == ["planned", "ask a:True", "ask b:True", "summ"]
 
 
-async def test_of_two_starts_and_two_recovers_one_is_admitted() -> None:
+async def test_of_two_starts_and_two_recovers_one_is_admitted(failing: FailingStore) -> None:
     """R6.22, R6.23: on a new thread, and on an unfinished one."""
-    store = Overtaken()
-    first, second = GraphRuntime(store), GraphRuntime(store)
+    first, second = GraphRuntime(failing), GraphRuntime(failing)
     made = chain()
 
     async def starts() -> None:
         await second.run("t", made.graph, 1)
 
-    store.before = starts
+    failing.before_claim = starts
     with pytest.raises(ThreadBusy):
         await first.start("t", made.graph, 1)
     assert made.ran["start"] == 1
 
-    failing = fan()
-    failing.failing.add("a")
+    left = fan()
+    left.failing.add("a")
     with pytest.raises(NodeFailed):
-        await first.run("u", failing.graph, ["a"])
+        await first.run("u", left.graph, ["a"])
 
     async def recovers() -> None:
-        await (await second.recover("u", failing.graph))
+        await (await second.recover("u", left.graph))
 
-    store.before = recovers
+    failing.before_claim = recovers
     with pytest.raises(Llm4sError) as caught:
-        await first.recover("u", failing.graph)
+        await first.recover("u", left.graph)
     assert isinstance(caught.value, ThreadBusy)
-    assert failing.ran["a"] == 2
-    assert (await store.head("u")).claim is None
+    assert left.ran["a"] == 2
+    assert (await failing.head("u")).claim is None
 
 
 async def test_an_effect_happens_again_when_a_run_dies_between_it_and_its_commit(another: Another, store: Checkpointer) -> None:

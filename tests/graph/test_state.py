@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from llm4s_notebook.checkpoint import Set, Unset, apply_patch
 from llm4s_notebook.errors import EncodeError, StateUpdateFailed, UnknownStateKey
-from llm4s_notebook.graph import Command, GraphBuilder, StateKey, ThreadState
+from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, RunConfig, StateKey, ThreadState
 from llm4s_notebook.graph._check import encode_operation
 from llm4s_notebook.graph._frozen import is_shareable
 from llm4s_notebook.graph._state import Slots, apply_writes, entry_of
@@ -244,6 +244,48 @@ def test_an_unchanged_value_writes_nothing() -> None:
     assert again.patch == []
     gone = apply_writes({"k": key}, result.slots, [encode_operation(one) for one in Command().remove(key).updates])
     assert gone.patch == [Unset("state", "k")]
+
+
+def test_a_keys_update_may_be_of_another_type_than_its_value() -> None:
+    """R1.13, D4: each is checked as its own, and an update of the value's type is none."""
+    key: StateKey[list[int], str] = StateKey("sizes", list[int], str, initial=[0], reduce=lambda now, text: [*now, len(text)])
+    assert state({}, {"sizes": key})[key] == [0]
+    assert state(applied({}, Command().update(key, "four").update(key, ""), {"sizes": key}), {"sizes": key})[key] == [0, 4, 0]
+    with pytest.raises(EncodeError):
+        encode_operation(Command().update(key, [1]).updates[0])  # type: ignore[arg-type]
+
+
+def test_the_two_ready_made_keys() -> None:
+    """R1.14: of replace the last update is the value, of appending each is added at the end of a list that starts empty."""
+    replaced, added = StateKey.replace("r", int, initial=7), StateKey.appending("a", int)
+    keys: dict[str, StateKey[Any, Any]] = {"r": replaced, "a": added}
+    assert (state({}, keys)[replaced], state({}, keys)[added]) == (7, [])
+    slots = applied({}, Command().update(replaced, 1).update(added, 1).update(replaced, 2).update(added, 2), keys)
+    slots = applied(slots, Command().update(added, 1), keys)
+    assert (state(slots, keys)[replaced], state(slots, keys)[added]) == (2, [1, 2, 1])
+
+
+async def test_nothing_goes_round_a_keys_reduce_function(runtime: GraphRuntime) -> None:
+    """R1.15: neither the only node that writes it, nor a seed, an edit as that node or as nobody, nor giving a turn up."""
+    most = StateKey("most", int, int, initial=3, reduce=max)
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("only", writes=most)
+    async def only(n: int) -> Command:
+        return Command().update(most, n)
+
+    graph = builder.compile(only, output=lambda state: state[most])
+    assert output(await runtime.run("t", graph, 5)) == 5
+    assert output(await runtime.run("t", graph, 1)) == 5
+    for node in (only, None):
+        at = (await runtime.history("t"))[0].id
+        await runtime.update_state("t", graph, at, Command().update(most, 2), as_node=node)
+    assert output(await runtime.run("t", graph, 4)) == 5
+    await runtime.run("t", graph, 6, RunConfig(interrupt_before="only"))
+    await runtime.abandon("t", graph, Command().update(most, 4))
+    assert graph.restore((await runtime.history("t"))[0]).state[most] == 5
+    await runtime.seed("u", graph, Command().update(most, 1))
+    assert graph.restore((await runtime.history("u"))[0]).state[most] == 3
 
 
 def test_a_rejected_update_names_the_key_and_changes_nothing() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import random
 import threading
 from typing import Any
@@ -11,36 +10,23 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import (
-    ForeignExecution,
-    InvalidRoute,
-    NodeFailed,
-    StateUpdateFailed,
-    SuperstepLimitExceeded,
-    ToolFailed,
-    UndeclaredWrite,
-)
+from llm4s_notebook.errors import ForeignExecution, NodeFailed, SuperstepLimitExceeded
 from llm4s_notebook.graph import (
     Command,
     CompiledGraph,
     Execution,
-    Fail,
     GraphBuilder,
     GraphRuntime,
     RunBudgets,
     RunConfig,
     RunContext,
     StateKey,
-    Suspend,
     ThreadState,
 )
 
-from .graphs import LOG, chain, drive, fan, ids, output, until
+from .graphs import LOG, chain, drive, fan, ids, names, nothing, output, until
 
 N = StateKey.replace("n", int, initial=0)
-
-
-async def _nothing() -> None: ...
 
 
 async def test_a_payload_reaches_its_node() -> None:
@@ -115,7 +101,7 @@ async def test_siblings_read_the_same_state_and_the_later_in_order_wins() -> Non
         return node
 
     a, b = sibling("a", 1), sibling("b", 2)
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, a)
     builder.edge(start, b)
     graph = builder.compile(start, output=lambda state: state[N])
@@ -141,7 +127,7 @@ async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) ->
             gates[order[at + 1]].set()
         return Command().update(LOG, f"{index}a").update(LOG, f"{index}b")
 
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("j", done)
 
     @builder.node("start")
@@ -156,7 +142,7 @@ async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) ->
 async def test_edges_come_before_routes_and_duplicates_stay() -> None:
     """SUP-06, R3.7, R3.8."""
     builder = GraphBuilder("g", version="1")
-    x, y, z = (builder.node(name)(_nothing) for name in "xyz")
+    x, y, z = (builder.node(name)(nothing) for name in "xyz")
 
     @builder.node("start")
     async def start() -> Command:
@@ -170,92 +156,6 @@ async def test_edges_come_before_routes_and_duplicates_stay() -> None:
     assert [(task.id, task.node) for task in after.frontier] == [("1.0", "x"), ("1.1", "y"), ("1.2", "z"), ("1.3", "x")]
 
 
-def with_bad_sibling(bad: Any, *, writes: Any = ()) -> CompiledGraph[None, list[str]]:
-    """start -> good, bad; good logs."""
-    builder = GraphBuilder("g", version="1")
-
-    @builder.node("good", writes=LOG)
-    async def good() -> Command:
-        return Command().update(LOG, "good")
-
-    bad_node = builder.node("bad", writes=writes)(bad)
-    start = builder.node("start")(_nothing)
-    builder.edge(start, good)
-    builder.edge(start, bad_node)
-    return builder.compile(start, output=lambda state: state[LOG])
-
-
-async def test_an_undeclared_write_fails_the_superstep_as_a_whole(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """SUP-08, R3.3, R3.5."""
-
-    async def bad() -> Command:
-        return Command().update(N, 1)
-
-    graph = with_bad_sibling(bad)
-    with pytest.raises(UndeclaredWrite) as caught:
-        await runtime.run("t", graph, None)
-    assert (caught.value.node_id, caught.value.task_id, caught.value.key) == ("bad", "1.1", "n")
-    latest = await store.latest("t")
-    assert latest is not None
-    assert graph.restore(latest.checkpoint).state[LOG] == []
-    assert [write.task_id for write in latest.writes] == ["1.0"]
-
-
-async def test_the_write_set_is_checked_before_routes_and_an_unequal_key_is_undeclared() -> None:
-    """R3.3, D1."""
-    other = GraphBuilder("other", version="1").node("foreign")(_nothing)
-    for key in (StateKey.replace("n", str, initial=""), StateKey.replace("m", str, initial="")):
-
-        async def bad(key: StateKey[str, str]) -> Command:
-            return Command().goto(other).update(key, "x")
-
-        graph = with_bad_sibling(functools.partial(bad, key=key), writes=N)
-        with pytest.raises(UndeclaredWrite) as caught:
-            await drive(graph, graph.start(None))
-        assert caught.value.key == key.id
-
-
-async def test_routes_to_another_graph_are_refused() -> None:
-    """SUP-11, R3.3: a foreign node, a foreign join, a foreign fan-out target."""
-    other = GraphBuilder("other", version="1")
-    foreign = other.node("foreign")(_nothing)
-    foreign_join = other.dynamic_join("foreign-join", foreign)
-    builder = GraphBuilder("g", version="1")
-    done = builder.node("done")(_nothing)
-    join = builder.dynamic_join("own-join", done)
-
-    @builder.node("start")
-    async def start(which: int) -> Command:
-        return [
-            Command().goto(foreign),
-            Command().fan_out(foreign_join, done, [None]),
-            Command().fan_out(join, foreign, [None]),
-            Command().fan_out(join, done, [None]).fan_out(join, done, []),
-        ][which]
-
-    graph = builder.compile(start, output=lambda _: None)
-    for which, named in enumerate(["foreign", "foreign-join", "foreign", "own-join"]):
-        with pytest.raises(InvalidRoute, match=f"'{named}'") as caught:
-            await graph.step(graph.start(which))
-        assert (caught.value.node_id, caught.value.task_id) == ("start", "0.0")
-
-
-async def test_going_to_a_node_that_takes_a_payload_is_refused() -> None:
-    """R1.22."""
-    builder = GraphBuilder("g", version="1")
-
-    @builder.node("takes")
-    async def takes(n: int) -> None: ...
-
-    @builder.node("start")
-    async def start() -> Command:
-        return Command().goto(takes)
-
-    graph = builder.compile(start, output=lambda _: None)
-    with pytest.raises(InvalidRoute, match="takes a payload"):
-        await graph.step(graph.start(None))
-
-
 async def test_a_failing_projection_fails_the_run_with_its_own_error(runtime: GraphRuntime, store: Checkpointer) -> None:
     """SUP-12, R3.16: and the thread is left for recover."""
     error = ValueError("no output")
@@ -264,7 +164,7 @@ async def test_a_failing_projection_fails_the_run_with_its_own_error(runtime: Gr
         raise error
 
     builder = GraphBuilder("g", version="1")
-    graph = builder.compile(builder.node("start")(_nothing), output=fails)
+    graph = builder.compile(builder.node("start")(nothing), output=fails)
     with pytest.raises(ValueError, match="no output"):
         await drive(graph, graph.start(None))
     with pytest.raises(ValueError, match="no output") as caught:
@@ -288,7 +188,7 @@ async def test_an_execution_belongs_to_its_graph_object() -> None:
 def test_a_command_keeps_the_order_of_what_it_was_told() -> None:
     """SUP-14: each method gives a new command."""
     builder = GraphBuilder("g", version="1")
-    a, b = builder.node("a")(_nothing), builder.node("b")(_nothing)
+    a, b = builder.node("a")(nothing), builder.node("b")(nothing)
     first = Command().update(N, 1)
     whole = first.goto(b).remove(N).update(N, 2).goto(a)
     assert [getattr(one, "value", "removed") for one in whole.updates] == [1, "removed", 2]
@@ -327,65 +227,6 @@ async def test_of_several_failures_the_first_in_frontier_order_is_reported(runti
     assert caught.value.task_id == "1.0"
 
 
-async def test_fail_is_the_same_as_raising() -> None:
-    """R3.6."""
-    error = KeyError("x")
-
-    async def fails() -> Fail:
-        return Fail(error)
-
-    async def raises() -> None:
-        raise error
-
-    for bad in (fails, raises):
-        graph = with_bad_sibling(bad)
-        with pytest.raises(NodeFailed) as caught:
-            await drive(graph, graph.start(None))
-        assert (caught.value.node_id, caught.value.task_id, caught.value.cause) == ("bad", "1.1", error)
-        assert caught.value.__cause__ is error
-
-
-async def test_a_node_failure_of_the_nodes_own_making_reaches_the_caller_as_it_is() -> None:
-    """R3.6: a layer above names its failures itself; the place is filled in."""
-    error = ToolFailed(tool="t", call_id="c", cause=ValueError("x"))
-
-    async def bad() -> None:
-        raise error
-
-    graph = with_bad_sibling(bad)
-    with pytest.raises(ToolFailed) as caught:
-        await drive(graph, graph.start(None))
-    assert caught.value is error
-    assert (error.node_id, error.task_id) == ("bad", "1.1")
-
-
-@pytest.mark.parametrize("returned", [1, "text", {"a": 1}, Execution, Command])
-async def test_anything_else_than_a_node_result_fails_the_task(returned: object) -> None:
-    """R1.24."""
-
-    async def bad() -> object:
-        return returned
-
-    graph = with_bad_sibling(bad)
-    with pytest.raises(NodeFailed, match="a node returns Command"):
-        await drive(graph, graph.start(None))
-
-
-async def test_an_update_with_routes_is_refused_where_only_updates_make_sense() -> None:
-    """api.md: Suspend, Block."""
-    builder = GraphBuilder("g", version="1")
-    ask = builder.declare_resume("ask", question=str, answer=str)
-    builder.implement(ask)(_nothing)
-
-    @builder.node("start")
-    async def start() -> Suspend[str, str]:
-        return Suspend("?", ask, Command().goto(start))
-
-    graph = builder.compile(start, output=lambda _: None)
-    with pytest.raises(NodeFailed, match="carries routes"):
-        await graph.step(graph.start(None))
-
-
 async def test_a_plain_function_runs_beside_the_loop(runtime: GraphRuntime) -> None:
     """D24: in a worker thread, so the loop goes on."""
     builder = GraphBuilder("g", version="1")
@@ -405,7 +246,7 @@ async def test_a_plain_function_runs_beside_the_loop(runtime: GraphRuntime) -> N
         await until(lambda: seen)
         go.set()
 
-    start = builder.node("start")(_nothing)
+    start = builder.node("start")(nothing)
     builder.edge(start, plain)
     builder.edge(start, frees)
     graph = builder.compile(start, output=lambda state: state[LOG])
@@ -413,40 +254,62 @@ async def test_a_plain_function_runs_beside_the_loop(runtime: GraphRuntime) -> N
     assert seen != [here]
 
 
-@pytest.mark.parametrize("error", [StopIteration("x"), SystemExit(3), KeyboardInterrupt()])
-async def test_what_must_not_cross_into_a_loop_is_an_ordinary_failure(runtime: GraphRuntime, error: BaseException) -> None:
-    """R3.6: a plain function's StopIteration or sys.exit fails its task only."""
+async def test_what_tasks_schedule_is_numbered_task_by_task() -> None:
+    """R3.7, R3.8: by the ordinal of the task that scheduled it, edges before routes, a fan-out spelt out; then what the joins release."""
+    builder = GraphBuilder("g", version="1")
+    x, y, both, all_ = (builder.node(name)(nothing) for name in ("x", "y", "both", "all"))
+    join = builder.dynamic_join("join", all_)
+    gates = {name: asyncio.Event() for name in ("first", "second")}
 
-    def bad() -> None:
-        raise error
+    @builder.node("child")
+    async def child(n: int) -> None: ...
 
+    @builder.node("first")
+    async def first() -> Command:
+        await gates["first"].wait()
+        return Command().goto(y).fan_out(join, child, [1, 2])
+
+    @builder.node("second")
+    async def second() -> Command:
+        gates["first"].set()  # the second task ends before the first
+        return Command().fan_out(join, child, []).goto(y)
+
+    start = builder.node("start")(nothing)
+    builder.edge(start, first)
+    builder.edge(start, second)
+    builder.edge(second, x)
+    builder.edge(first, x)
+    builder.static_join("both", [first, second], both)
+    graph = builder.compile(start, output=lambda _: None)
+    after: Any = await graph.step(graph.start(None))
+    after = await graph.step(after)
+    assert [(task.id, task.node) for task in after.frontier] == [
+        ("2.0", "x"),
+        ("2.1", "y"),
+        ("2.2", "child"),
+        ("2.3", "child"),
+        ("2.4", "x"),
+        ("2.5", "y"),
+        ("2.6", "both"),
+        ("2.7", "all"),
+    ]
+
+
+async def test_a_superstep_commits_nothing_of_its_good_tasks_when_one_fails(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R3.5, R3.18: neither updates, nor what they scheduled, nor arrivals, in the store as in memory."""
+    made = fan()
+    made.failing.add("b")
+    execution: Any = await made.graph.step(made.graph.start(["a", "b"]))
+    before = made.graph.snapshot(execution)
     with pytest.raises(NodeFailed):
-        await runtime.run("t", with_bad_sibling(bad), None)
-
-
-async def test_a_rejected_reduce_keeps_the_task_results_and_fails_again(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R3.21, R1.19: sticky, since the recorded write is replayed."""
-    ran: list[str] = []
-
-    def reduce(now: int, by: int) -> int:
-        raise ValueError("rejected")
-
-    total = StateKey("total", int, int, initial=0, reduce=reduce)
-
-    async def bad() -> Command:
-        ran.append("bad")
-        return Command().update(total, 1)
-
-    graph = with_bad_sibling(bad, writes=total)
-    for call in (lambda: runtime.start("t", graph, None), lambda: runtime.recover("t", graph)):
-        with pytest.raises(StateUpdateFailed) as caught:
-            await (await call())
-        assert caught.value.key == "total"
-        latest = await store.latest("t")
-        assert latest is not None
-        assert sorted(write.task_id for write in latest.writes) == ["1.0", "1.1"]
-        assert graph.restore(latest.checkpoint).state[LOG] == []
-    assert ran == ["bad"]
+        await made.graph.step(execution)
+    assert made.graph.snapshot(execution) == before
+    made.failing.add("b")
+    with pytest.raises(NodeFailed):
+        await runtime.run("t", made.graph, ["a", "b"])
+    latest = await store.latest("t")
+    assert latest is not None
+    assert made.graph.snapshot(made.graph.restore(latest.checkpoint)) == before
 
 
 async def test_no_more_tasks_run_at_once_than_the_budget_allows(runtime: GraphRuntime) -> None:
@@ -462,7 +325,7 @@ async def test_no_more_tasks_run_at_once_than_the_budget_allows(runtime: GraphRu
         await asyncio.sleep(0.001)
         running -= 1
 
-    done = builder.node("done")(_nothing)
+    done = builder.node("done")(nothing)
     join = builder.dynamic_join("j", done)
 
     @builder.node("start")
@@ -471,6 +334,13 @@ async def test_no_more_tasks_run_at_once_than_the_budget_allows(runtime: GraphRu
 
     graph = builder.compile(start, output=lambda _: most)
     assert output(await runtime.run("t", graph, None, RunConfig(budgets=RunBudgets(max_concurrency=2)))) == 2
+
+
+async def test_stepping_in_memory_has_no_superstep_limit() -> None:
+    """R3.29: whatever the config says."""
+    made = chain()
+    config = RunConfig(budgets=RunBudgets(max_supersteps=1))
+    assert output(await drive(made.graph, made.graph.start(1), config)) == ["start", "middle", "end"]
 
 
 async def test_stepping_a_paused_execution_does_not_advance() -> None:
@@ -482,3 +352,15 @@ async def test_stepping_a_paused_execution_does_not_advance() -> None:
     again = await made.graph.step(held.execution)  # type: ignore[union-attr]
     assert ids(again) == ["0.0"]
     assert not made.ran
+
+
+async def test_nothing_follows_a_task_without_routes_and_edges(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R1.23: the run is over after it."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("only", writes=LOG)
+    async def only() -> Command:
+        return Command().update(LOG, "only")
+
+    assert output(await runtime.run("t", builder.compile(only, output=lambda state: state[LOG]), None)) == ["only"]
+    assert (await names(store)).count("TaskCompleted") == 1

@@ -10,17 +10,21 @@ type Save = (id: string, draft: Json) => Promise<unknown>;
 /**
  * What a person has begun, by interrupt id. The session keeps the drafts so that other views and a reloaded page show them (W1.4);
  * while something here is not yet saved, what arrives from the session does not overwrite it. One save per card is under way at most.
+ * The session keeps no secrets (rule 3.8.7): what comes back of a draft typed here may be less than what was typed, and is then no news.
  */
 export class DraftStore {
   readonly all = signal<Readonly<Record<string, JsonObject>>>({});
   private readonly unsaved = new Set<string>();
   private readonly saving = new Set<string>();
+  /** Ids whose draft was typed here, and not heard from another view since. */
+  private readonly typedHere = new Set<string>();
   private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
 
   constructor(private readonly save: Save) {}
 
   set(id: string, draft: JsonObject | null): void {
     this.put(id, draft);
+    this.typedHere.add(id);
     this.unsaved.add(id);
     clearTimeout(this.timers.get(id));
     this.timers.set(
@@ -40,6 +44,12 @@ export class DraftStore {
       if (own === undefined) delete merged[id];
       else merged[id] = own;
     }
+    for (const id of this.typedHere) {
+      const own = this.all.value[id];
+      const heard = merged[id];
+      if (own !== undefined && heard !== undefined && isPartOf(heard, own)) merged[id] = own;
+      else if (own !== heard) this.typedHere.delete(id);
+    }
     this.all.value = merged;
   }
 
@@ -50,6 +60,7 @@ export class DraftStore {
       clearTimeout(this.timers.get(id));
       this.timers.delete(id);
       this.unsaved.delete(id);
+      this.typedHere.delete(id);
     }
     if (stale.length > 0) this.all.value = Object.fromEntries(Object.entries(this.all.value).filter(([id]) => ids.has(id)));
   }
@@ -75,5 +86,27 @@ export class DraftStore {
       this.saving.delete(id);
       if (this.unsaved.has(id)) this.send(id);
     });
+  }
+}
+
+/** Whether a draft is another one from which something was left out: a field, an item (null stands for it), or text that is JSON. */
+function isPartOf(part: Json | undefined, whole: Json | undefined): boolean {
+  if (part === undefined) return false;
+  if (part === whole || part === null) return true;
+  if (Array.isArray(part))
+    return Array.isArray(whole) && part.length === whole.length && part.every((item, at) => isPartOf(item, whole[at]));
+  if (typeof part === "object") {
+    if (typeof whole !== "object" || whole === null || Array.isArray(whole)) return false;
+    return Object.entries(part).every(([key, item]) => Object.hasOwn(whole, key) && isPartOf(item, whole[key]));
+  }
+  return typeof part === "string" && typeof whole === "string" && isPartOfText(part, whole);
+}
+
+function isPartOfText(part: string, whole: string): boolean {
+  try {
+    const [left, right] = [JSON.parse(part) as Json, JSON.parse(whole) as Json];
+    return typeof left === "object" && left !== null && isPartOf(left, right);
+  } catch {
+    return false;
   }
 }

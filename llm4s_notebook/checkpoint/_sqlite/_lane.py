@@ -1,4 +1,7 @@
-"""A thread with a connection of its own and a queue before it: the only way to the file.
+"""A thread with a connection of its own and a queue before it: the way to the file.
+
+Going through another thread costs more than most commits. So a caller who would not have to wait for anybody may use the
+connection itself (`attempt`): one gate lets one of them at it, the thread or a caller.
 
 Calls come from any event loop or OS thread (D23) and go in as jobs; results go back to where each came from. The thread
 is a daemon: it never keeps a process alive, and what it has not committed when the process dies was never announced.
@@ -20,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ...errors import InvalidCommit, Llm4sError
 from ._open import Settings, connect
-from ._trouble import closed, forked, unavailable
+from ._trouble import Damage, closed, damaged, forked, unavailable
 
 T = TypeVar("T")
 _PATIENCE_AT_EXIT = 10.0  # seconds
@@ -72,6 +75,10 @@ class Lane:
         self._lock = threading.Lock()
         self._closed = False
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._queued = 0  # jobs put and not yet done
+        self._gate = threading.RLock()  # one that knows its holder: see `_let_go`
+        self._connection: sqlite3.Connection | None = None
+        self._waits: float | None = None  # seconds the connection waits for another process's lock
         opened: ThreadFuture[None] = ThreadFuture()
         self._thread = threading.Thread(target=self._live, args=(opened, prepare), name=f"llm4s-{name}", daemon=True)
         self._thread.start()
@@ -93,6 +100,63 @@ class Lane:
         self._put(Job(work, None, future))
         return future.result()
 
+    def attempt(self, work: Work[T], may: Callable[[], bool] | None = None) -> T | None:
+        """Run `work` on the calling thread, now; None - and nothing was done - if that would mean to wait for anybody, or if `may`,
+        asked when nobody else is at the connection, says no. `work` must not return None.
+
+        An exception that comes from outside - KeyboardInterrupt, between any two steps - passes; before it does, what was not
+        committed is undone and the gate is free.
+
+        Raises: StoreUnavailable, and what `work` raises.
+        """
+        if self._queued or self._closed or os.getpid() != self._pid:
+            return None
+        gate, mine, left = self._gate, False, False
+        try:
+            try:
+                if not gate.acquire(blocking=False):
+                    left = True
+                    return None
+                connection = self._connection
+                if connection is None or self._queued or self._closed or connection.in_transaction:
+                    return None
+                mine = True
+                if may is not None and not may():
+                    return None
+                return self._work_here(connection, work)
+            finally:
+                if not left:
+                    if mine:
+                        self._undo()
+                    _let_go(gate)
+                    left = True
+        except BaseException as error:
+            # the first attempt to leave was interrupted, if at all; what is behind a gate that is ours or nobody's may be undone
+            if not left and gate.acquire(blocking=False):
+                self._undo()
+                _let_go(gate)
+                _let_go(gate)
+            said = self._said(error)
+            if said is error:
+                raise
+            raise said from error
+
+    def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
+        raise NotImplementedError
+
+    def _undo(self) -> None:
+        """Take back what is not committed; called by whoever holds the gate."""
+        connection = self._connection
+        if connection is not None and connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+    def _wait_for(self, connection: sqlite3.Connection, seconds: float) -> None:
+        """How long the connection waits for another process's lock from now on."""
+        if self._waits != seconds:
+            self._waits = None
+            connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+            self._waits = seconds
+
     def close(self) -> None:
         """Refuse further calls; the thread ends when what is queued is done. May be repeated."""
         with self._lock:
@@ -112,6 +176,7 @@ class Lane:
         with self._lock:  # a job is either before the end mark or refused
             if self._closed:
                 raise closed(self._given.path)
+            self._queued += 1
             self._jobs.put(job)
 
     # -- in the thread -----------------------------------------------------------------------------------------------
@@ -120,6 +185,7 @@ class Lane:
         try:
             connection = connect(self._given, prepare=prepare)
             self._begun(connection)
+            self._connection = connection
         except BaseException as error:
             opened.set_exception(error if isinstance(error, Llm4sError) else self._said(error))
             return
@@ -128,7 +194,9 @@ class Lane:
             self._work(connection)
         finally:
             _running.discard(self)
-            connection.close()
+            with self._gate:
+                self._connection = None
+                connection.close()
 
     def _work(self, connection: sqlite3.Connection) -> None:
         ends = False
@@ -137,7 +205,8 @@ class Lane:
             if group:
                 self._run_safely(connection, group)
             del group  # a job holds its store, which nobody else may hold any more while this thread waits for the next
-        self._ending(connection)
+        with self._gate:
+            self._ending(connection)
 
     def _collected(self, connection: sqlite3.Connection) -> tuple[list[Job], bool]:
         """What is queued, once there is something; True when that is all there will be."""
@@ -146,7 +215,8 @@ class Lane:
                 job = self._jobs.get(timeout=self._patience())
                 break
             except queue.Empty:
-                self._idle(connection)
+                with self._gate:
+                    self._idle(connection)
         group: list[Job] = []
         while job is not None:
             group.append(job)
@@ -161,12 +231,18 @@ class Lane:
     def _run_safely(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
         """Whatever goes wrong, everybody of the group is answered and the thread lives on."""
         try:
-            self._run(connection, group)
+            with self._gate:
+                self._undo()  # what a caller left who was interrupted more than once
+                self._wait_for(connection, self._given.busy_timeout)
+                outcomes = self._run(connection, group)
         except BaseException as error:
             said = self._said(error)
-            self._deliver([Outcome(job, None, said) for job in group])
+            outcomes = [Outcome(job, None, said) for job in group]
+        with self._lock:  # before anybody hears of it: whoever does may go on without the thread
+            self._queued -= len(group)
+        self._deliver(outcomes)
 
-    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
+    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         raise NotImplementedError
 
     def _begun(self, connection: sqlite3.Connection) -> None:
@@ -189,6 +265,8 @@ class Lane:
         said: BaseException = error
         if isinstance(error, sqlite3.Error):
             said = unavailable(error, self._given.path, self._given.busy_timeout)
+        elif isinstance(error, (Damage, UnicodeDecodeError)):
+            said = damaged(self._given.path, str(error))
         elif isinstance(error, UnicodeEncodeError):
             said = InvalidCommit(reason=f"text that is not Unicode cannot be stored: {error}")
         elif isinstance(error, OverflowError):
@@ -212,6 +290,12 @@ class Lane:
                 loop.call_soon_threadsafe(_settle_all, own)
 
 
+def _let_go(gate: threading.RLock) -> None:
+    """Release the gate if the calling thread holds it: an interrupted caller cannot tell whether it came to do so."""
+    with contextlib.suppress(RuntimeError):
+        gate.release()
+
+
 def _settle_all(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         _settle(outcome)
@@ -230,7 +314,13 @@ def _settle(outcome: Outcome) -> None:
 class Reader(Lane):
     """Each job sees one state of the file: a read transaction of its own."""
 
-    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
+    def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
+        connection.execute("BEGIN")
+        value = work(connection)
+        connection.execute("COMMIT")
+        return value
+
+    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         outcomes: list[Outcome] = []
         for job in group:
             try:
@@ -242,4 +332,4 @@ class Reader(Lane):
                         connection.execute("COMMIT")
             except BaseException as error:
                 outcomes.append(Outcome(job, None, self._said(error)))
-        self._deliver(outcomes)
+        return outcomes

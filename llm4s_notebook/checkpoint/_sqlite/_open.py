@@ -10,8 +10,8 @@ from typing import Literal
 
 from ...errors import ConfigError, StoreUnavailable
 from ._mounts import network_filesystem
-from ._schema import check_version, upgrade
-from ._trouble import unavailable
+from ._schema import LOG_PAGES, PAGE_SIZE, check_version, upgrade
+from ._trouble import damaged, unavailable
 
 Synchronous = Literal["full", "normal"]
 
@@ -66,7 +66,7 @@ def _writable(path: str) -> bool:
 
 
 def connect(given: Settings, *, prepare: bool) -> sqlite3.Connection:
-    """A connection of the calling thread. With `prepare` the file is checked and brought up to date first.
+    """A connection; whoever shares it takes turns. With `prepare` the file is checked and brought up to date first.
 
     Raises: StoreUnavailable.
     """
@@ -77,12 +77,16 @@ def connect(given: Settings, *, prepare: bool) -> sqlite3.Connection:
             next_step="use a Python that is linked to a newer SQLite",
         )
     try:
-        connection = sqlite3.connect(given.path, timeout=given.busy_timeout, isolation_level=None, cached_statements=256)
+        connection = sqlite3.connect(
+            given.path, timeout=given.busy_timeout, isolation_level=None, cached_statements=256, check_same_thread=False
+        )
     except sqlite3.Error as error:
         raise unavailable(error, given.path, given.busy_timeout) from error
     try:
         if prepare:
             check_version(connection, given.path)
+            connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # of a file that is made now
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         connection.execute(f"PRAGMA synchronous = {given.synchronous.upper()}")
         connection.execute("PRAGMA secure_delete = ON")
         if prepare:
@@ -91,6 +95,9 @@ def connect(given: Settings, *, prepare: bool) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         raise unavailable(error, given.path, given.busy_timeout) from error
+    except UnicodeDecodeError as error:
+        connection.close()
+        raise damaged(given.path, str(error)) from error
     except BaseException:
         connection.close()
         raise

@@ -13,32 +13,49 @@ from .._event import EventRecord
 from .._patch import Entries, Entry
 from .._rules import check_format
 from .._types import Checkpoint, CheckpointHeader, CheckpointStatus, Head, LatestCheckpoint, PendingWrite, ThreadSummary, Waiting
+from . import _small
+from ._copies import parts, whole
 from ._event_json import from_text
-from ._schema import ALIVE, LIST_HEAD, VALUE_HEAD
-from ._thread_row import ThreadRow
+from ._find import find
+from ._naming import id_of
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, VALUE_HEAD
+from ._thread_row import CODES, STATUSES, ThreadRow
 from ._trouble import damaged
 
+_NEAR = 16  # rows that are sooner read than searched
+_AT_ONCE = 1000  # threads whose waiting ones are read with one statement
 MOST = 1 << 62  # the largest number a limit or a position needs to be
 
-_HEADER = """seq, token, format, checkpoint_id, parent_id, run_id, status, created_at, graph_id, graph_version, fingerprint,
-    superstep, body, journal"""
-_ONE = f"SELECT {_HEADER} FROM llm4s_checkpoint WHERE thread = ? AND checkpoint_id = ?"
-_PAGE = f"""SELECT {_HEADER} FROM llm4s_checkpoint WHERE id IN (SELECT id FROM llm4s_checkpoint INDEXED BY llm4s_checkpoint_by_id
-    WHERE thread = ? AND seq < ? ORDER BY seq DESC LIMIT ?) ORDER BY seq DESC"""
-_LIVE = f"SELECT section, name, position, value, id, born, died FROM llm4s_row WHERE thread = ? AND died = {ALIVE}"
-_SEEN = f"""{_LIVE} AND born <= ? UNION ALL
-    SELECT section, name, position, value, id, born, died FROM llm4s_row WHERE thread = ? AND died < {ALIVE} AND died > ? AND born <= ?"""
-_WRITTEN = "SELECT token FROM llm4s_checkpoint INDEXED BY llm4s_checkpoint_by_id WHERE thread = ? AND checkpoint_id = ?"
+_HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
+    c.refs, c.small, r.run_id, p.run_id, g.graph_id, g.version, g.fingerprint
+    FROM llm4s_checkpoint c LEFT JOIN llm4s_run r ON r.id = c.run LEFT JOIN llm4s_graph g ON g.id = r.graph
+    LEFT JOIN llm4s_run p ON p.id = c.parent_run"""
+_ONE = f"{_HEADER} WHERE c.thread = ? AND c.number = ?"
+_PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
+_ROW = """SELECT w.id, w.place, w.list, w.section, w.name, w.position, w.born, w.died, w.size,
+    ifnull(w.value, substr(s.value, w.start + 1, w.size))
+    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source"""
+_LIVE = f"{_ROW} WHERE w.thread = ? AND w.died = {ALIVE}"
+_SEEN = f"{_ROW} WHERE w.thread = ? AND w.died > ? AND w.born <= ?"
+_VALUE = "SELECT value FROM llm4s_row WHERE id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
-_EVENTS = "SELECT first, last, data FROM llm4s_event WHERE thread = ? AND last > ? ORDER BY last LIMIT ?"
-_SUMMARY = "id, thread_id, graph_id, status, created_at, updated_at"
-_THREADS = f"""SELECT {_SUMMARY} FROM llm4s_thread INDEXED BY llm4s_thread_by_status
-    WHERE status = ? AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
-_WAITING = f"""SELECT name, value FROM llm4s_row INDEXED BY llm4s_row_alive
-    WHERE thread = ? AND section = 'parked' AND died = {ALIVE} AND position = {VALUE_HEAD} ORDER BY id"""
+_EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.number, c.events FROM llm4s_checkpoint c
+    LEFT JOIN llm4s_run r ON r.id = c.run
+    WHERE c.thread = ? AND c.number >= ? AND c.last_event > ? AND c.events IS NOT NULL ORDER BY c.number LIMIT ?"""
+_EVENTS_ALONE = """SELECT e.first, e.last, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
+    WHERE e.thread = ? AND e.last > ? AND e.first IS NOT NULL ORDER BY e.last LIMIT ?"""
+_LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE thread = ? AND number >= ? ORDER BY number LIMIT 1"
+_LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
+_THREADS = f"""{_LISTED} INDEXED BY llm4s_thread_by_status
+    WHERE status = ? AND status > 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
+_RUNNING = f"""{_LISTED} INDEXED BY llm4s_thread_running
+    WHERE status = 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
+_WAITING = f"""SELECT w.thread, w.place, w.name, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
+    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source
+    WHERE w.thread IN ({{keys}}) AND w.died = {ALIVE} AND w.list = 0 AND w.section = 'parked' AND w.position = {VALUE_HEAD}"""
 
-_Row: TypeAlias = tuple[str, str, int, Any, int, int, int]
-"""section, name, position, value, id, born, died"""
+_Row: TypeAlias = tuple[int, int, int, str, str, int, int, int, int | None, Any]
+"""id, place, list, section, name, position, born, died, size of what it refers to, value"""
 
 
 class Reading:
@@ -49,104 +66,144 @@ class Reading:
 
     # -- checkpoints -------------------------------------------------------------------------------------------------
 
+    def row(self, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
+        """The thread's row; checked as far as it names other rows."""
+        try:
+            return ThreadRow.load(connection, thread_id)
+        except TypeError as error:
+            raise damaged(self._path, f"the row of thread '{thread_id}': {error}") from error
+
     def head(self, connection: sqlite3.Connection, thread_id: str, now: datetime) -> Head:
-        row = ThreadRow.load(connection, thread_id)
+        row = self.row(connection, thread_id)
         if row is None:
             return Head(None, None, None)
         try:
-            status = CheckpointStatus(row.status) if row.status is not None else None
-            written = connection.execute(_WRITTEN, (row.key, row.checkpoint_id)).fetchone() if row.checkpoint_id is not None else None
-            return Head(row.checkpoint_id, status, row.live_claim(now), row.writes, written[0] if written is not None else None)
+            status = self._status(row.status) if row.status is not None else None
+            return Head(row.checkpoint_id, status, row.live_claim(now), row.writes, row.latest_token)
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(self._path, f"the row of thread '{thread_id}': {error}") from error
 
-    def latest(self, connection: sqlite3.Connection, thread_id: str) -> LatestCheckpoint | None:
-        row = ThreadRow.load(connection, thread_id)
-        if row is None or row.checkpoint_id is None:
+    def latest(self, connection: sqlite3.Connection, thread_id: str, most: int = MOST) -> LatestCheckpoint | None:
+        """Raises: TooLong if the thread has more than `most` rows."""
+        row = self.row(connection, thread_id)
+        if row is None or row.latest is None:
             return None
-        found = connection.execute(_ONE, (row.key, row.checkpoint_id)).fetchone()
-        if found is None:
-            raise damaged(self._path, f"the latest checkpoint of thread '{thread_id}' is missing")
-        entries = self._entries(connection.execute(_LIVE, (row.key,)).fetchall(), thread_id)
+        if row.live + row.writes > most:
+            raise TooLong
+        found = connection.execute(_ONE, (row.key, row.latest.number)).fetchone()
+        entries = self._entries(connection.execute(_LIVE, (row.key,)).fetchall(), found, thread_id)
         writes: tuple[PendingWrite, ...] = ()
         if row.writes:
             stored = connection.execute(_WRITES, (row.key,)).fetchall()
-            writes = tuple(PendingWrite(row.checkpoint_id, task, node, self._bytes(body, thread_id)) for task, node, body in stored)
-        return LatestCheckpoint(self._checkpoint(found, thread_id, entries), writes)
+            writes = tuple(PendingWrite(row.latest.id, task, node, self._bytes(body, thread_id)) for task, node, body in stored)
+        return LatestCheckpoint(self._checkpoint(connection, found, thread_id, entries), writes)
 
     def history(self, connection: sqlite3.Connection, thread_id: str, before: str | None, limit: int) -> list[Checkpoint]:
-        row = ThreadRow.load(connection, thread_id)
-        below = MOST
-        if before is not None:
-            found = connection.execute(_ONE, (row.key, before)).fetchone() if row else None
-            if found is None:
-                raise CheckpointNotFound(thread_id=thread_id, checkpoint_id=before)
-            below = found[0]
+        row = self.row(connection, thread_id)
         if row is None:
+            if before is not None:
+                raise CheckpointNotFound(thread_id=thread_id, checkpoint_id=before)
             return []
-        return self._restored(connection, row, connection.execute(_PAGE, (row.key, below, min(limit, MOST))).fetchall())
+        below: int | None = MOST
+        if before is not None:
+            below = find(connection, row.key, before)
+            if below is None:
+                raise CheckpointNotFound(thread_id=thread_id, checkpoint_id=before)
+        page = connection.execute(_PAGE, (row.key, below, min(limit, MOST))).fetchall()
+        return self._restored(connection, row, page)
 
     def checkpoint(self, connection: sqlite3.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint | None:
-        row = ThreadRow.load(connection, thread_id)
-        found = connection.execute(_ONE, (row.key, checkpoint_id)).fetchone() if row else None
-        return self._restored(connection, row, [found])[0] if row and found else None
+        row = self.row(connection, thread_id)
+        at = find(connection, row.key, checkpoint_id) if row else None
+        if row is None or at is None:
+            return None
+        return self._restored(connection, row, connection.execute(_ONE, (row.key, at)).fetchall())[0]
 
     def _restored(self, connection: sqlite3.Connection, row: ThreadRow, headers: list[tuple[Any, ...]]) -> list[Checkpoint]:
         """The checkpoints, newest first, with their entries; the rows they share are read once."""
         if not headers:
             return []
-        newest, oldest = headers[0][0], headers[-1][0]
-        seen: list[_Row] = connection.execute(_SEEN, (row.key, newest, row.key, oldest, newest)).fetchall()
-        return [
-            self._checkpoint(header, row.thread_id, self._entries([one for one in seen if one[5] <= header[0] < one[6]], row.thread_id))
-            for header in headers
-        ]
+        newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
+        seen: list[_Row] = connection.execute(_SEEN, (row.key, oldest, newest)).fetchall()
+        seen.sort(key=_place)
+        found: list[Checkpoint] = []
+        for header in headers:
+            at = FIRST_SEQ + header[0]
+            entries = self._entries([one for one in seen if one[6] <= at < one[7]], header, row.thread_id)
+            found.append(self._checkpoint(connection, header, row.thread_id, entries))
+        return found
 
-    def _entries(self, rows: list[_Row], thread_id: str) -> Entries:
-        """Put rows together; entries come in the order in which their heads were written."""
-        heads: list[tuple[int, tuple[str, str], Entry]] = []
-        lists: dict[tuple[str, str], list[bytes]] = {}
-        items: list[_Row] = []
-        for one in rows:
-            if one[2] >= 0:
-                items.append(one)
-            elif one[2] == VALUE_HEAD:
-                heads.append((one[4], one[:2], self._bytes(one[3], thread_id)))
-            elif one[2] == LIST_HEAD:
+    def _entries(self, rows: Iterable[_Row], header: tuple[Any, ...], thread_id: str) -> Entries:
+        """Put rows and little values together; heads come before items, and items in their order. Entries are in the order in which
+        they were numbered."""
+        heads: list[tuple[int, str, str, Entry]] = []
+        lists: dict[int, list[bytes]] = {}
+        for at, place, of, section, name, position, _, _, size, value in rows:
+            if of:
+                target = lists.get(of)
+                if target is None or position != len(target):
+                    raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: row {at}, position {position}")
+                target.append(value if type(value) is bytes and size is None else self._part(value, size, thread_id))
+            elif position == LIST_HEAD:
                 fresh: list[bytes] = []
-                lists[one[:2]] = fresh
-                heads.append((one[4], one[:2], fresh))
-        items.sort(key=_position)
-        for one in items:
-            target = lists.get(one[:2])
-            if target is None or one[2] != len(target):
-                raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: {one[0]} '{one[1]}', position {one[2]}")
-            target.append(self._bytes(one[3], thread_id))
-        heads.sort(key=_place)
-        return {at: entry for _, at, entry in heads}
+                lists[at] = fresh
+                heads.append((place, section, name, fresh))
+            else:
+                heads.append((place, section, name, self._part(value, size, thread_id)))
+        small = header[12]
+        if small:
+            try:
+                heads.extend(_small.read(self._bytes(small, thread_id)))
+            except ValueError as error:
+                raise damaged(self._path, f"the values of checkpoint {header[0]} of thread '{thread_id}': {error}") from error
+        heads.sort(key=_number)
+        return {(section, name): entry for _, section, name, entry in heads}
 
-    def _checkpoint(self, found: tuple[Any, ...], thread_id: str, entries: Entries) -> Checkpoint:
+    def _checkpoint(self, connection: sqlite3.Connection, found: tuple[Any, ...], thread_id: str, entries: Entries) -> Checkpoint:
         """Raises: UnsupportedCheckpointFormat for a format this version does not read (R6.5)."""
-        check_format(found[2])
+        (
+            at, token, format_number, name, parent, parent_name, status, created_at, superstep, body, journal, refs, _,
+            run_id, parent_run, graph_id, version, fingerprint,
+        ) = found  # fmt: skip
+        check_format(format_number)
+        if graph_id is None:
+            raise damaged(self._path, f"the graph of checkpoint '{run_id}/{at}' of thread '{thread_id}' is missing")
         try:
+            above = None if parent is None else id_of(run_id if parent_run is None else parent_run, parent, parent_name)
+            journal = self._bytes(journal, thread_id)
+            if refs is not None:
+                rows = {part.row for _, part in parts(refs)}
+                values = {row: self._bytes(connection.execute(_VALUE, (row,)).fetchone()[0], thread_id) for row in rows}
+                journal = whole(journal, refs, values)
             header = CheckpointHeader(
-                format=found[2],
-                id=found[3],
-                parent_id=found[4],
+                format=format_number,
+                id=id_of(run_id, at, name),
+                parent_id=above,
                 thread_id=thread_id,
-                run_id=found[5],
-                status=CheckpointStatus(found[6]),
-                created_at=from_microseconds(found[7]),
-                graph_id=found[8],
-                graph_version=found[9],
-                fingerprint=found[10],
-                superstep=found[11],
-                body=self._bytes(found[12], thread_id),
-                journal=self._bytes(found[13], thread_id),
+                run_id=run_id,
+                status=self._status(status),
+                created_at=from_microseconds(created_at),
+                graph_id=graph_id,
+                graph_version=version,
+                fingerprint=fingerprint,
+                superstep=superstep,
+                body=self._bytes(body, thread_id),
+                journal=journal,
             )
         except (ValueError, TypeError, OverflowError) as error:
-            raise damaged(self._path, f"checkpoint '{found[3]}' of thread '{thread_id}': {error}") from error
-        return Checkpoint(header, entries, found[1])
+            raise damaged(self._path, f"checkpoint '{run_id}/{at}' of thread '{thread_id}': {error}") from error
+        return Checkpoint(header, entries, token)
+
+    def _status(self, code: Any) -> CheckpointStatus:
+        if not isinstance(code, int) or not 0 <= code < len(STATUSES):
+            raise ValueError(f"{code!r} is no status")
+        return STATUSES[code]
+
+    def _part(self, value: Any, size: int | None, thread_id: str) -> bytes:
+        found = self._bytes(value, thread_id)
+        if size is not None and len(found) != size:
+            raise damaged(self._path, f"a value of thread '{thread_id}' refers to text that is not there")
+        return found
 
     def _bytes(self, value: Any, thread_id: str) -> bytes:
         if isinstance(value, bytes):
@@ -158,63 +215,114 @@ class Reading:
     # -- events ------------------------------------------------------------------------------------------------------
 
     def events_after(self, connection: sqlite3.Connection, thread_id: str, sequence: int, limit: int) -> list[EventRecord]:
-        row = ThreadRow.load(connection, thread_id)
+        row = self.row(connection, thread_id)
         if row is None:
             return []
         if sequence + 1 < row.floor:
             raise ReplayUnavailable(earliest=row.floor)
-        stored = connection.execute(_EVENTS, (row.key, min(sequence, MOST), min(limit, MOST))).fetchall()
+        above, most = min(sequence, MOST), min(limit, MOST)
+        stored: list[tuple[Any, ...]] = connection.execute(_EVENTS_ALONE, (row.key, above, most)).fetchall()
+        if row.latest is not None:
+            start = self._first_after(connection, row.key, row.latest.number, above)
+            stored += connection.execute(_EVENTS, (row.key, start, above, most)).fetchall()
+            stored.sort(key=_first)
         found: list[EventRecord] = []
-        for first, last, data in stored:
+        for first, last, since, run_id, number, data in stored:
             if len(found) >= limit:
                 break
             try:
-                records = from_text(thread_id, first, data)
-            except (ValueError, TypeError, OverflowError) as error:
+                records = from_text(thread_id, first, since, run_id, number, data)
+            except (ValueError, TypeError, OverflowError, RecursionError) as error:
                 raise damaged(self._path, f"events {first} to {last} of thread '{thread_id}': {error}") from error
             found.extend(records[max(0, sequence + 1 - first) :])
         return found[:limit]
+
+    def _first_after(self, connection: sqlite3.Connection, key: int, latest: int, sequence: int) -> int:
+        """The number of a checkpoint at or shortly before the first one with events above `sequence`: both grow along the thread.
+        Whoever follows a thread asks for the newest, so the search begins at the end."""
+        high, step = latest, 1
+        while True:
+            low = max(latest - step, 0)
+            if low == 0 or connection.execute(_LAST_EVENT, (key, low)).fetchone()[0] <= sequence:
+                break
+            high, step = low, step * 4
+        while high - low > _NEAR:
+            middle = (high + low) // 2
+            if connection.execute(_LAST_EVENT, (key, middle)).fetchone()[0] <= sequence:
+                low = middle
+            else:
+                high = middle
+        return low
 
     # -- lists of threads --------------------------------------------------------------------------------------------
 
     def threads(
         self, connection: sqlite3.Connection, status: CheckpointStatus | None, limit: int, after: str | None
     ) -> list[ThreadSummary]:
+        """A page is read with one look at the index of each wanted status and one at what waits, whatever the page's length."""
         place: tuple[int, int] = (MOST, MOST)
         if after is not None:
-            row = ThreadRow.load(connection, after)
-            if row is None or row.key is None or row.updated_at is None:
+            row = self.row(connection, after)
+            if row is None or row.updated_at is None:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
         wanted: Iterable[CheckpointStatus] = CheckpointStatus if status is None else (status,)
         found: list[tuple[Any, ...]] = []
-        for one in wanted:  # the index leads with the status: four short scans instead of a second index to keep on every commit
-            found.extend(connection.execute(_THREADS, (one.value, *place, min(limit, MOST))).fetchall())
+        for one in wanted:
+            if one is CheckpointStatus.RUNNING:
+                found.extend(connection.execute(_RUNNING, (*place, min(limit, MOST))).fetchall())
+            else:
+                found.extend(connection.execute(_THREADS, (CODES[one], *place, min(limit, MOST))).fetchall())
         found.sort(key=_age, reverse=True)
-        return [self._summary(connection, *one) for one in found[:limit]]
+        del found[limit:]
+        graphs: dict[int, str] = {}
+        waiting: dict[int, list[tuple[int, Waiting]]] = {}
+        for start in range(0, len(found), _AT_ONCE):
+            keys = ",".join([str(int(one[0])) for one in found[start : start + _AT_ONCE]])
+            for key, at, name, size, value in connection.execute(_WAITING.format(keys=keys)):
+                kept = value if type(value) is bytes and size is None else self._part(value, size, str(key))
+                own = waiting.get(key)
+                if own is None:
+                    waiting[key] = [(at, Waiting(name, kept))]
+                else:
+                    own.append((at, Waiting(name, kept)))
+        summaries: list[ThreadSummary] = []
+        for key, thread_id, graph, code, created_at, updated_at in found:
+            graph_id = graphs.get(graph)
+            if graph_id is None:
+                named = connection.execute("SELECT graph_id FROM llm4s_graph WHERE id = ?", (graph,)).fetchone()
+                if named is None:
+                    raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
+                graph_id = graphs[graph] = named[0]
+            own = waiting.get(key)
+            parked: tuple[Waiting, ...] = ()
+            if own is not None:
+                if len(own) > 1:
+                    own.sort(key=_row)
+                parked = tuple([one[1] for one in own])
+            times = from_microseconds(created_at), from_microseconds(updated_at)
+            summaries.append(ThreadSummary(thread_id, graph_id, self._status(code), tuple([one.id for one in parked]), *times, parked))
+        return summaries
 
-    def _summary(
-        self, connection: sqlite3.Connection, key: int, thread_id: str, graph_id: str, status: str, created_at: int, updated_at: int
-    ) -> ThreadSummary:
-        parked = connection.execute(_WAITING, (key,)).fetchall()
-        waiting = tuple(Waiting(name, self._bytes(value, thread_id)) for name, value in parked)
-        return ThreadSummary(
-            thread_id=thread_id,
-            graph_id=graph_id,
-            status=CheckpointStatus(status),
-            interrupts=tuple(one.id for one in waiting),
-            created_at=from_microseconds(created_at),
-            updated_at=from_microseconds(updated_at),
-            waiting=waiting,
-        )
+
+class TooLong(Exception):
+    """A read that must not hold up its caller."""
 
 
-def _position(row: _Row) -> int:
-    return row[2]
+def _first(stored: tuple[Any, ...]) -> int:
+    return stored[0]
 
 
-def _place(head: tuple[int, tuple[str, str], Entry]) -> int:
+def _place(row: _Row) -> tuple[int, int]:
+    return (row[2], row[5])
+
+
+def _number(head: tuple[int, str, str, Entry]) -> int:
     return head[0]
+
+
+def _row(one: tuple[int, Waiting]) -> int:
+    return one[0]
 
 
 def _age(summary: tuple[Any, ...]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The store in one SQLite file: each call is one piece of work for the writing or the reading thread."""
+"""The store in one SQLite file: each call is one piece of work, for the writing or the reading thread or for the caller's own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import sqlite3
 import time
 import weakref
+from datetime import datetime
 from typing import TypeVar
 
-from .._clock import Clock, SystemClock
+from .._clock import Clock, SystemClock, from_microseconds
 from .._event import EventRecord
 from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
@@ -18,12 +19,14 @@ from . import _change, _retain
 from ._lane import Lane, Reader, Work
 from ._open import Synchronous, check_place, settings
 from ._process import this_process
-from ._read import Reading
+from ._read import Reading, TooLong
 from ._thread_row import ThreadRow
 from ._trouble import forked
 from ._writer import Writer
 
 T = TypeVar("T")
+_FEW_CHANGES = 64  # of one commit
+_FEW_ROWS = 512  # of one read
 POLL = 0.25  # seconds between looks for what another process committed (R7.12)
 
 
@@ -49,6 +52,7 @@ class SqliteCheckpointer:
         self._mark = this_process()
         self._pid = os.getpid()
         self._watchers = Watchers()
+        self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -80,19 +84,22 @@ class SqliteCheckpointer:
     async def claim(self, thread_id: str, holder: str, ttl: float) -> Claim:
         """Grant a lease (R6.6). Raises: ConfigError, ThreadBusy, StoreUnavailable."""
         check_ttl(ttl)
-        granted, _ = await self._writer.call(lambda c: _change.claim(c, thread_id, holder, self._clock.now(), ttl, self._mark, None))
+        granted, _ = await self._write(thread_id, self._claiming(thread_id, holder, ttl, None))
         return granted
 
     async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> tuple[Claim, tuple[EventRecord, ...]]:
         """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         check_ttl(ttl)
+        granted, first = await self._write(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
+        return granted, _numbered(thread_id, commit, first)
 
-        def work(connection: sqlite3.Connection) -> tuple[Claim, tuple[EventRecord, ...]]:
-            granted = _change.claim(connection, thread_id, holder, self._clock.now(), ttl, self._mark, commit)
-            self._note(connection, thread_id, commit)
-            return granted
+    def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
+        def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
+            granted, row, first = _change.claim(connection, thread_id, holder, self._clock.now(), ttl, self._mark, commit)
+            self._note(connection, row, commit)
+            return granted, first
 
-        return await self._writer.call(work)
+        return work
 
     async def renew(self, thread_id: str, token: int, ttl: float) -> Claim:
         """Extend the lease (R6.7). Raises: ConfigError, StaleClaim, StoreUnavailable."""
@@ -105,38 +112,102 @@ class SqliteCheckpointer:
         return self._writer.call_now(self._renewal(thread_id, token, ttl))
 
     def _renewal(self, thread_id: str, token: int, ttl: float) -> Work[Claim]:
-        return lambda c: _change.renew(c, thread_id, token, self._clock.now(), ttl)
+        def work(connection: sqlite3.Connection) -> Claim:
+            renewed = _change.renew(connection, thread_id, token, self._clock.now(), ttl)
+            self._held[thread_id] = renewed.expires_at
+            return renewed
+
+        return work
 
     async def release(self, thread_id: str, token: int) -> None:
         """Free the thread; a wrong token is silently nothing (R6.8). Raises: StoreUnavailable."""
-        await self._writer.call(lambda c: _change.release(c, thread_id, token))
+
+        def work(connection: sqlite3.Connection) -> bool:
+            if _change.release(connection, thread_id, token):
+                self._held.pop(thread_id, None)
+                self._writer.forget(thread_id)
+            return True
+
+        await self._write(thread_id, work)
 
     # -- committing --------------------------------------------------------------------------------------------------
 
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
         """Apply all of it or nothing (R6.9, R6.18-R6.22). Raises: StaleClaim, CheckpointConflict, InvalidCommit, StoreUnavailable."""
+        first = await self._write(thread_id, self._committing(thread_id, commit), commit)
+        return _numbered(thread_id, commit, first)
 
-        def work(connection: sqlite3.Connection) -> tuple[EventRecord, ...]:
-            records = _change.commit(connection, thread_id, commit)
-            self._note(connection, thread_id, commit)
-            return records
+    def commit_now(self, thread_id: str, commit: Commit) -> int | None:
+        """`commit` on the calling thread, which may be that of an event loop; returns the number of its first event - the next one's,
+        if it has none. None, and nothing was done, if that would mean to wait for others: then `commit` is to be awaited.
 
+        A KeyboardInterrupt that comes while it works passes: the commit is then either done or not begun, and given once more
+        it succeeds or raises CheckpointConflict, whose `actual` is its own last checkpoint.
+
+        Raises: StaleClaim, CheckpointConflict, InvalidCommit, StoreUnavailable.
+        """
+        if not _handy(commit):
+            return None
+        return self._writer.attempt(self._committing(thread_id, commit), lambda: self._alone(thread_id))
+
+    def _committing(self, thread_id: str, commit: Commit) -> Work[int]:
+        def work(connection: sqlite3.Connection) -> int:
+            row, first = _change.commit(connection, self._writer.known(thread_id), thread_id, commit)
+            self._note(connection, row, commit)
+            return first
+
+        return work
+
+    def _note(self, connection: sqlite3.Connection, row: ThreadRow, commit: Commit | None) -> None:
+        if row.token is None or row.expires_at is None:
+            self._held.pop(row.thread_id, None)
+        else:
+            self._held[row.thread_id] = from_microseconds(row.expires_at)
+        self._writer.touch(row)
+        if commit is not None and commit.retract:
+            self._writer.scrub(connection)
+
+    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+        """On the calling thread if nobody has to be waited for, else through the writing one."""
+        if commit is None or _handy(commit):
+            done = self._writer.attempt(work, lambda: self._alone(thread_id))
+            if done is not None:
+                return done
         return await self._writer.call(work)
 
-    def _note(self, connection: sqlite3.Connection, thread_id: str, commit: Commit) -> None:
-        self._writer.touch(thread_id)
-        if commit.retract:
-            self._writer.scrub(connection)
+    def _alone(self, thread_id: str) -> bool:
+        """True if no other thread is claimed through this store; where several are, commits that are queued share a transaction."""
+        held = self._held
+        if len(held) > 1 or (held and thread_id not in held):
+            now = self._clock.now()
+            for other in [one for one, until in held.items() if until <= now and one != thread_id]:
+                del held[other]
+        return not held or (len(held) == 1 and thread_id in held)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
     async def head(self, thread_id: str) -> Head:
         """The latest id, status and live claim; reads one row. Raises: StoreUnavailable."""
-        return await self._reader.call(lambda c: self._reading.head(c, thread_id, self._clock.now()))
+        return await self._read(lambda c: self._reading.head(c, thread_id, self._clock.now()))
 
     async def latest(self, thread_id: str) -> LatestCheckpoint | None:
         """The latest checkpoint and its pending writes (R6.10). Raises: UnsupportedCheckpointFormat, StoreUnavailable."""
+
+        def short(connection: sqlite3.Connection) -> tuple[LatestCheckpoint | None]:
+            return (self._reading.latest(connection, thread_id, _FEW_ROWS),)
+
+        try:
+            found = self._reader.attempt(short)
+        except TooLong:
+            found = None
+        if found is not None:
+            return found[0]
         return await self._reader.call(lambda c: self._reading.latest(c, thread_id))
+
+    async def _read(self, work: Work[T]) -> T:
+        """What reads a row or two: on the calling thread if nobody has to be waited for."""
+        found = self._reader.attempt(work)
+        return await self._reader.call(work) if found is None else found
 
     async def history(self, thread_id: str, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
         """Newest first, older than `before` (R6.11).
@@ -210,9 +281,11 @@ class SqliteCheckpointer:
 
         def work(connection: sqlite3.Connection) -> None:
             row = ThreadRow.load(connection, thread_id)
-            if row and row.key is not None:
+            if row:
                 _retain.delete(connection, row.key)
                 self._writer.scrub(connection)
+                self._writer.forget(thread_id)
+                self._held.pop(thread_id, None)
 
         await self._writer.call(work)
 
@@ -230,6 +303,17 @@ class SqliteCheckpointer:
         self._watchers.all_changed()
         for lane in lanes:
             await asyncio.to_thread(lane.join)
+
+
+def _handy(commit: Commit) -> bool:
+    """True for what a superstep of a few tasks commits: small enough to hold up an event loop for."""
+    if commit.retract or len(commit.writes) > _FEW_CHANGES:
+        return False
+    return sum([len(draft.patch) for draft in commit.checkpoints]) <= _FEW_CHANGES
+
+
+def _numbered(thread_id: str, commit: Commit, first: int) -> tuple[EventRecord, ...]:
+    return tuple([draft.numbered(thread_id, first + index) for index, draft in enumerate(commit.events)])
 
 
 def _version(connection: sqlite3.Connection) -> int:

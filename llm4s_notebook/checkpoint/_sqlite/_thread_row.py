@@ -1,71 +1,120 @@
-"""One row of the threads table, read once at the start of a change and written once at its end."""
+"""What is known of a thread while it is changed: its row, the names behind the numbers in it, and what the change needs to look up."""
 
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Final
 
 from .._clock import from_microseconds, to_microseconds
-from .._types import Claim
+from .._types import CheckpointStatus, Claim
+from . import _small
+from ._naming import id_of
 from ._process import ProcessMark, provably_dead
-from ._schema import FIRST_SEQ
+from ._schema import ALIVE, LIST_HEAD
+from ._trouble import Damage
 
-_COLUMNS = (
-    "seq, checkpoint_id, settled_seq, settled_id, graph_id, status, created_at, updated_at, next_event, floor, writes,"
-    " token, holder, expires_at, process"
-)
-_SELECT = f"SELECT thread_id, id, {_COLUMNS} FROM llm4s_thread WHERE thread_id = ?"
-_UPDATE = f"UPDATE llm4s_thread SET {', '.join(f'{name.strip()} = ?' for name in _COLUMNS.split(','))} WHERE id = ?"
-_INSERT = f"INSERT INTO llm4s_thread (thread_id, {_COLUMNS}) VALUES ({', '.join('?' * 16)})"
+STATUSES: Final = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED, CheckpointStatus.COMPLETED, CheckpointStatus.FAILED)
+CODES: Final = {status: code for code, status in enumerate(STATUSES)}
+
+_SELECT = """SELECT t.thread_id, t.id, t.latest, t.settled, t.graph, t.status, t.created_at, t.updated_at, t.next_event, t.floor, t.writes,
+    t.entries, t.live, t.named, t.token, t.holder, t.expires_at, t.process,
+    c.run, c.name, c.token, r.run_id, g.graph_id, g.version, g.fingerprint, s.run, s.name, q.run_id
+    FROM llm4s_thread t
+    LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest LEFT JOIN llm4s_run r ON r.id = c.run
+    LEFT JOIN llm4s_graph g ON g.id = r.graph
+    LEFT JOIN llm4s_checkpoint s ON s.thread = t.id AND s.number = t.settled LEFT JOIN llm4s_run q ON q.id = s.run
+    WHERE t.thread_id = ?"""
+_CLAIMED = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, entries, live, named, token, holder, expires_at, process)
+    VALUES (?, ?, 1, 1, 0, 0, 0, 0, ?, ?, ?, ?)"""
+_CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process = ? WHERE id = ?"
+_SMALL = "SELECT small FROM llm4s_checkpoint WHERE thread = ? AND number = ?"
+_HEADS = f"SELECT section, name, id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 LIMIT ?"
+_HEAD = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
+_LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
+_FEW: Final = 64  # entries in rows of their own that are all looked up at once
+_TEXTS: Final = 16  # long values remembered
+_LONGEST: Final = 1 << 16  # bytes of one of them
+
+
+@dataclass(slots=True)
+class Mark:
+    """A checkpoint as others refer to it: its number, its run's row, its name there, and its id."""
+
+    number: int
+    run: int
+    name: str | None
+    id: str
+
+
+@dataclass(slots=True)
+class Head:
+    """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
+
+    row: int
+    length: int | None
 
 
 @dataclass(slots=True)
 class ThreadRow:
-    """A thread as its row tells it; times in microseconds. `key` is None until the row exists."""
+    """A thread as its row tells it, times in microseconds, and below the line what a commit looks up; that is read only under a claim.
+
+    `key` is 0 until the row exists.
+    """
 
     thread_id: str
-    key: int | None = None
-    seq: int | None = None
-    checkpoint_id: str | None = None
-    settled_seq: int | None = None
-    settled_id: str | None = None
-    graph_id: str | None = None
-    status: str | None = None
+    key: int = 0
+    latest: Mark | None = None
+    settled: Mark | None = None
+    graph: int | None = None
+    status: int | None = None
     created_at: int | None = None
     updated_at: int | None = None
     next_event: int = 1
     floor: int = 1
     writes: int = 0
+    entries: int = 0
+    live: int = 0
+    named: int = 0
     token: int | None = None
     holder: str | None = None
     expires_at: int | None = None
     process: str | None = None
+    latest_token: int | None = None
+    run_id: str | None = None
+    graph_text: tuple[str, str, str] | None = None
+    # ----
+    pieces: _small.Pieces | None = None
+    size: int = 0
+    """Bytes of the pieces."""
+    heads: dict[tuple[str, str], Head | None] = field(default_factory=dict[tuple[str, str], Head | None])
+    all_heads: bool | None = None
+    texts: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
     @classmethod
     def load(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
-        row = connection.execute(_SELECT, (thread_id,)).fetchone()
-        return cls(*row) if row else None
-
-    def save(self, connection: sqlite3.Connection) -> int:
-        """Write the row; returns its key."""
-        if self.key is None:
-            self.key = connection.execute(_INSERT, (self.thread_id, *self._values())).lastrowid
-            assert self.key is not None
-        else:
-            connection.execute(_UPDATE, (*self._values(), self.key))
-        return self.key
-
-    def _values(self) -> tuple[str | int | None, ...]:
-        """In the order of _COLUMNS; written out because it is on the way of every commit."""
-        return (
-            self.seq, self.checkpoint_id, self.settled_seq, self.settled_id, self.graph_id, self.status, self.created_at, self.updated_at,
-            self.next_event, self.floor, self.writes, self.token, self.holder, self.expires_at, self.process,
-        )  # fmt: skip
+        """Raises: Damage for a row that refers to what is not there."""
+        found: tuple[Any, ...] | None = connection.execute(_SELECT, (thread_id,)).fetchone()
+        if found is None:
+            return None
+        latest = _mark(found[2], found[18], found[19], found[21])
+        settled = latest if found[3] == found[2] else _mark(found[3], found[25], found[26], found[27])
+        row = cls(found[0], found[1], latest, settled, *found[4:18])
+        row.latest_token, row.run_id = found[20], found[21]
+        if found[22] is not None:
+            row.graph_text = (found[22], found[23], found[24])
+        return row
 
     @property
-    def next_seq(self) -> int:
-        return FIRST_SEQ if self.seq is None else self.seq + 1
+    def checkpoint_id(self) -> str | None:
+        return self.latest.id if self.latest else None
+
+    @property
+    def settled_id(self) -> str | None:
+        return self.settled.id if self.settled else None
+
+    # -- the claim ---------------------------------------------------------------------------------------------------
 
     def live_claim(self, now: datetime) -> Claim | None:
         """The claim, unless its lease ran out or its process is provably dead (R6.6, D8)."""
@@ -81,10 +130,74 @@ class ThreadRow:
             return None
         return Claim(self.token, self.holder, from_microseconds(self.expires_at))
 
-    def take(self, claim: Claim, mark: ProcessMark | None) -> None:
+    def take(self, connection: sqlite3.Connection, claim: Claim, mark: ProcessMark | None) -> None:
+        """Record the claim; a new thread begins with it."""
         self.token, self.holder = claim.token, claim.holder
         self.expires_at = to_microseconds(claim.expires_at)
         self.process = mark.to_text() if mark else None
+        held = (self.token, self.holder, self.expires_at, self.process)
+        if self.key:
+            connection.execute(_CLAIM, (*held, self.key))
+        else:
+            self.key = claim.token
+            connection.execute(_CLAIMED, (self.key, self.thread_id, *held))
 
-    def free(self) -> None:
-        self.token = self.holder = self.expires_at = self.process = None
+    # -- what a commit looks up --------------------------------------------------------------------------------------
+
+    def little(self, connection: sqlite3.Connection) -> _small.Pieces:
+        """The little values of the latest checkpoint."""
+        if self.pieces is None:
+            self.pieces = {}
+            if self.latest is not None:
+                try:
+                    self.pieces = _small.pieces(connection.execute(_SMALL, (self.key, self.latest.number)).fetchone()[0])
+                except (ValueError, TypeError) as error:
+                    raise Damage(f"the values of checkpoint '{self.latest.id}' of thread '{self.thread_id}': {error}") from error
+            self.size = sum(map(len, self.pieces.values()))
+        return self.pieces
+
+    def look(self, connection: sqlite3.Connection) -> None:
+        """Look up, before anything of a commit is changed, what is known from then on: the little values, and the entries in rows of
+        their own, all of them if they are few."""
+        self.little(connection)
+        if self.all_heads is None:
+            rows = connection.execute(_HEADS, (self.key, _FEW + 1)).fetchall()
+            self.all_heads = len(rows) <= _FEW
+            if self.all_heads:
+                self.heads = {(one[0], one[1]): Head(one[2], None if one[3] == LIST_HEAD else -1) for one in rows}
+
+    def head(self, connection: sqlite3.Connection, section: str, name: str) -> Head | None:
+        """The entry that is kept in rows, if there is one of that address."""
+        at = (section, name)
+        if self.all_heads or at in self.heads:
+            return self.heads.get(at)
+        row = connection.execute(_HEAD, (self.key, section, name)).fetchone()
+        found = self.heads[at] = None if row is None else Head(row[0], None if row[1] == LIST_HEAD else -1)
+        return found
+
+    def length(self, connection: sqlite3.Connection, head: Head) -> int:
+        """How many items the list has; -1 for a value."""
+        if head.length is None:
+            top: int | None = connection.execute(_LAST, (self.key, head.row)).fetchone()[0]
+            head.length = 0 if top is None else top + 1
+        return head.length
+
+    def remember(self, row: int, value: bytes) -> None:
+        """The value of a row that this commit wrote: when it is closed, others may refer to it."""
+        if len(value) > _LONGEST:
+            return
+        if len(self.texts) >= _TEXTS:
+            del self.texts[next(iter(self.texts))]
+        self.texts[row] = value
+
+    def forget(self) -> None:
+        """What was looked up is no longer so."""
+        self.pieces, self.heads, self.all_heads, self.texts = None, {}, None, {}
+
+
+def _mark(number: int | None, run: int | None, name: str | None, run_id: str | None) -> Mark | None:
+    if number is None:
+        return None
+    if run is None or run_id is None:
+        raise Damage("a checkpoint that the row of a thread refers to is missing")
+    return Mark(number, run, name, id_of(run_id, number, name))

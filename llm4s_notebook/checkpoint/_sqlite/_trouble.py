@@ -6,6 +6,11 @@ import sqlite3
 
 from ...errors import StoreUnavailable
 
+
+class Damage(Exception):
+    """Rows that do not fit each other; the text says which."""
+
+
 _REASONS: dict[int, tuple[str, str]] = {
     sqlite3.SQLITE_READONLY: ("the file cannot be written", "make the file and its folder writable, or open another file"),
     sqlite3.SQLITE_FULL: ("the disk is full", "make room; nothing of the failed call was stored"),

@@ -1,4 +1,4 @@
-"""Group commit: everything that is queued goes into one immediate transaction (D18, R6.42).
+"""Group commit: everything that is queued goes into one immediate transaction (D18, R6.42). A caller that is alone commits itself.
 
 Each caller's part is its own savepoint, so a refused part fails no neighbour; nobody is told of success before the
 transaction is durable.
@@ -9,13 +9,18 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from ._lane import Job, Lane, Outcome
+from ._lane import Job, Lane, Outcome, Work
 from ._open import Settings
 from ._retain import reclaim
+from ._thread_row import ThreadRow
+
+T = TypeVar("T")
 
 _log = logging.getLogger("llm4s_notebook.checkpoint")
 _WAIT_FOR_READERS = 1.0  # seconds a retracting commit waits for other readers of the log
+_KNOWN = 1024  # threads of which something is known
 _TRY_AGAIN = 0.25  # seconds between later attempts
 
 
@@ -26,15 +31,27 @@ class Writer(Lane):
         """`changed` is called with each thread id that was committed to, once it is durable."""
         self._changed = changed
         self._touched: set[str] = set()
+        self._known: dict[str, ThreadRow] = {}  # claimed threads as the last commit left them: a commit starts from there
+        self._fresh: dict[str, ThreadRow] = {}  # the same, not durable yet
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
         self.outlives: Lane | None = None
         """Whose connection is closed before this one: of two that close at once neither is the last, and the log stays behind."""
         super().__init__(given, "writer", prepare=True)
 
-    def touch(self, thread_id: str) -> None:
-        """Called by a job: readers of the thread are woken after the commit."""
-        self._touched.add(thread_id)
+    def known(self, thread_id: str) -> ThreadRow | None:
+        """Called by a job that is about to commit: what is known of the thread, which is forgotten until the commit is durable."""
+        return self._known.pop(thread_id, None)
+
+    def touch(self, row: ThreadRow) -> None:
+        """Called by a job that has committed: readers of the thread are woken when that is durable."""
+        self._touched.add(row.thread_id)
+        if row.token is not None:
+            self._fresh[row.thread_id] = row
+
+    def forget(self, thread_id: str) -> None:
+        """Called by a job after which nothing is known of the thread."""
+        self._known.pop(thread_id, None)
 
     def scrub(self, connection: sqlite3.Connection) -> None:
         """Called by a job that removed text: it must be gone from the log too, not only from the tables (R6.36, D17). The file
@@ -42,8 +59,35 @@ class Writer(Lane):
         connection.execute("UPDATE llm4s_meta SET scrub_due = 1")
         self._scrub = True
 
-    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
+    def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
+        if self._scrub_due:
+            return None
         self._touched.clear()
+        self._fresh.clear()
+        self._wait_for(connection, 0.0)
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+                return None
+            raise
+        value = work(connection)
+        connection.execute("COMMIT")
+        self._durable()
+        return value
+
+    def _durable(self) -> None:
+        """The transaction is committed."""
+        if self._fresh:
+            self._known.update(self._fresh)
+            while len(self._known) > _KNOWN:
+                del self._known[next(iter(self._known))]
+        for thread_id in self._touched:
+            self._changed(thread_id)
+
+    def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
+        self._touched.clear()
+        self._fresh.clear()
         self._scrub = False
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -56,6 +100,7 @@ class Writer(Lane):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             self._touched.clear()
+            self._fresh.clear()
             self._scrub = False
             said = self._said(error)
             outcomes = [Outcome(job, None, said) for job in group]
@@ -63,9 +108,8 @@ class Writer(Lane):
             self._reclaim(connection)
         if self._scrub or self._scrub_due:
             self._empty_log(connection, _WAIT_FOR_READERS if self._scrub else 0.0)
-        self._deliver(outcomes)
-        for thread_id in self._touched:
-            self._changed(thread_id)
+        self._durable()
+        return outcomes
 
     def _part(self, connection: sqlite3.Connection, job: Job, *, alone: bool) -> Outcome:
         """One caller's part. Raises only where SQLite has given up the whole transaction (a full disk)."""
@@ -95,14 +139,14 @@ class Writer(Lane):
         """Move the log into the file and cut it to nothing. Another process that reads just now can prevent that: then it is
         tried again with every commit, while idle, at closing, and by whoever opens the file next."""
         try:
-            connection.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+            self._wait_for(connection, wait)
             blocked = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
             if not blocked:
                 connection.execute("UPDATE llm4s_meta SET scrub_due = 0")
         except sqlite3.Error:
             blocked = True
         finally:
-            connection.execute(f"PRAGMA busy_timeout = {int(self._given.busy_timeout * 1000)}")
+            self._wait_for(connection, self._given.busy_timeout)
         if blocked and not self._scrub_due:
             _log.warning("%s: removed text stays in the write-ahead log until another reader of the file ends", self._given.path)
         self._scrub_due = blocked

@@ -1,5 +1,6 @@
 import type { Json } from "../../wire/index";
 import { ValueDiff } from "../diff_view";
+import { hideSecrets } from "../form/secret";
 import { parseJson } from "../json";
 import { Plain } from "../text";
 import { Act } from "./act";
@@ -96,6 +97,7 @@ function Reject({ card, hand, closed }: BodyProps) {
 }
 
 function Edit({ card, hand, closed }: BodyProps) {
+  const schema = editSchema(card);
   const value = editedArguments(card, hand.draft);
   const { mode, raw } = hand.draft;
   const parsed = mode === "json" && raw !== undefined ? parseJson(raw) : null;
@@ -107,7 +109,7 @@ function Edit({ card, hand, closed }: BodyProps) {
         closed={closed}
         choice="edit"
         field="arguments"
-        schema={editSchema(card)}
+        schema={schema}
         value={value}
         label="arguments"
       />
@@ -116,7 +118,7 @@ function Edit({ card, hand, closed }: BodyProps) {
         {parsed !== null && !parsed.ok ? (
           <p class="llm4s-hint">What is written is not JSON yet.</p>
         ) : (
-          <ValueDiff before={card.arguments as Json} after={parsed === null ? value : parsed.value} />
+          <ValueDiff before={card.arguments as Json} after={hideSecrets(schema, schema, parsed === null ? value : parsed.value)} />
         )}
       </div>
       <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Run with these arguments" look="primary" />

@@ -1,8 +1,9 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Json } from "../../wire/index";
 import { brief, equal, type Maybe, type Path, parseJson, pretty } from "../json";
 import { FORMAT_EXAMPLES, type Plan, type Schema } from "./schema";
 import { fieldId, useForm } from "./scope";
+import { isDots } from "./secret";
 import { type Reading, useTyped } from "./typed";
 
 export interface ControlProps {
@@ -57,19 +58,7 @@ export function TextControl(props: ControlProps & { format: string | null }) {
       />
     );
   }
-  if (format === "password") {
-    return (
-      <input
-        {...attributes}
-        class="llm4s-input"
-        type="password"
-        autocomplete="off"
-        value={text}
-        placeholder={placeholder}
-        onInput={(event) => onText(event.currentTarget.value)}
-      />
-    );
-  }
+  if (format === "password") return <SecretControl {...props} />;
   return (
     <input
       {...attributes}
@@ -80,6 +69,34 @@ export function TextControl(props: ControlProps & { format: string | null }) {
       spellcheck={false}
       value={text}
       placeholder={placeholder}
+      onInput={(event) => onText(event.currentTarget.value)}
+    />
+  );
+}
+
+/**
+ * A secret. The dots that stand for the stored one are no text to type behind: the field is empty until something is typed, and empty again
+ * it stands for the stored one again (rule 3.8.4).
+ */
+function SecretControl(props: ControlProps) {
+  const { form, value, attributes } = useControl(props);
+  const text = typeof value === "string" ? value : "";
+  const dots = useRef<string | null>(null);
+  const typed = useRef<string | null>(null);
+  if (isDots(text)) dots.current = text;
+  else if (text !== typed.current) dots.current = null;
+  const onText = (next: string) => {
+    typed.current = next;
+    form.edit(props.path, next === "" && dots.current !== null ? dots.current : next);
+  };
+  return (
+    <input
+      {...attributes}
+      class="llm4s-input"
+      type="password"
+      autocomplete="off"
+      value={isDots(text) ? "" : text}
+      placeholder={isDots(text) ? "•••••••• unchanged" : hint(props.schema, value)}
       onInput={(event) => onText(event.currentTarget.value)}
     />
   );

@@ -1,0 +1,49 @@
+"""An approval that a person edits: the call as it runs then, and what its tool would say of the arguments (3.5.3, 3.8.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from ..graph import ThreadState
+from ..models import Json
+from ._arguments import InvalidArguments, arguments_for
+from ._call import CallWork
+from ._call_secrets import secrets_of
+from ._conceal import Concealer
+from ._family import Member
+from ._messages import edited
+from ._request import ApprovalRequest
+from ._tool_chain import said
+
+
+def edited_work(member: Member, request: ApprovalRequest, arguments: Json, state: ThreadState) -> CallWork:
+    """The call with other arguments; dots that were left stand for what they stood for."""
+    shown, secrets = _hidden(member, request, arguments, state)
+    call = edited(request.call, shown)
+    return CallWork(call, request.message_id, approved=True, answers=request.answers, edited=True, secrets=secrets)
+
+
+def edit_problems(member: Member, request: ApprovalRequest, arguments: Mapping[str, Any], state: ThreadState) -> tuple[str, ...]:
+    """What the tool would say of these arguments, as "path: reason" lines, without their secrets; empty when it takes them."""
+    tool = member.tools.get(request.call.name)
+    if tool is None:
+        return ()  # it was there when the call was made; resume says what has become of it
+    shown, secrets = _hidden(member, request, dict(arguments), state)
+    try:
+        tool.decode(arguments_for(tool, member.secret_places.get(tool.name), shown, secrets or {}))
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:  # a validator of the user's may raise anything (3.2.1)
+        problems = error.problems if isinstance(error, InvalidArguments) else (said(error),)
+        conceal = Concealer(secrets or {})
+        return tuple(conceal.text(problem) for problem in problems)
+    return ()
+
+
+def _hidden(member: Member, request: ApprovalRequest, arguments: Json, state: ThreadState) -> tuple[Json, dict[str, Json] | None]:
+    places = member.secret_places.get(request.call.name)
+    if places is None:
+        return arguments, None
+    return places.hide(arguments, secrets_of(state, request.message_id, request.call.id))

@@ -1,0 +1,53 @@
+"""Checkpoint ids as stored: `<run id>/<n>` is the usual form (R1.5), and then neither part is written with the checkpoint.
+
+A checkpoint is numbered `n` where that number is free; its name is NULL then. Other ids have a name: what follows the
+run id, beginning with a slash, or the whole id behind an equals sign.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_LEAP: Final = 1 << 20  # how many numbers an id may skip; a larger one gets a name, so that numbers do not run out
+_DIGITS: Final = 10
+
+
+def place(run_id: str, checkpoint_id: str, last: int) -> tuple[int, str | None]:
+    """The number and the name for a new checkpoint of a thread whose newest has number `last` (0: none)."""
+    number = number_of(run_id, checkpoint_id)
+    if number is not None and last < number <= last + _LEAP:
+        return number, None
+    if checkpoint_id.startswith(run_id + "/"):
+        return last + 1, checkpoint_id[len(run_id) :]
+    return last + 1, f"={checkpoint_id}"
+
+
+def id_of(run_id: str, number: int, name: str | None) -> str:
+    """The checkpoint's id again."""
+    if name is None:
+        return f"{run_id}/{number}"
+    return name[1:] if name.startswith("=") else run_id + name
+
+
+def number_in(checkpoint_id: str) -> int | None:
+    """The number under which a checkpoint of that id lies, if its name is NULL."""
+    return number_of(checkpoint_id.rpartition("/")[0], checkpoint_id)
+
+
+def names(checkpoint_id: str) -> list[str]:
+    """The names that a checkpoint of that id can have."""
+    found = [f"={checkpoint_id}"]
+    at = checkpoint_id.find("/")
+    while at >= 0:
+        found.append(checkpoint_id[at:])
+        at = checkpoint_id.find("/", at + 1)
+    return found
+
+
+def number_of(run_id: str, checkpoint_id: str) -> int | None:
+    """`n` of an id `<run id>/<n>` of that run, None for any other."""
+    split = len(run_id)
+    digits = checkpoint_id[split + 1 :]
+    if not checkpoint_id.startswith(run_id) or checkpoint_id[split : split + 1] != "/" or not digits.isdecimal():
+        return None
+    return int(digits) if digits.isascii() and digits[0] != "0" and len(digits) <= _DIGITS else None

@@ -1,0 +1,77 @@
+"""A text as a reader sees it, so that a check is not evaded by characters that nobody sees.
+
+Digits, letters and signs of other widths and scripts that have one plain twin become it, every dash a hyphen, every space a
+space; what has no width (zero-width characters, direction marks, soft hyphens, accents of their own) falls away. Each folded
+character remembers where it stands in the text, in code points.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+COVERED = "\ufffc"
+"""What stands for a covered stretch: neither letter, digit, bracket nor dash, so that no pattern reaches across it by chance."""
+
+# No width although they are neither format characters nor marks: fillers.
+_WIDTHLESS = {"\u115f", "\u1160", "\u180f", "\u3164", "\uffa0"}
+_MINUS = "\u2212"
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The folded text; its character `i` comes from `starts[i]` up to `ends[i]` of the text."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Where the folded stretch stands in the text; `end` is above `start`."""
+        return self.starts[start], self.ends[end - 1]
+
+
+def fold(text: str, covered: Iterable[tuple[int, int]] = ()) -> Folded:
+    """Fold the text; each covered stretch (sorted, apart, none empty) becomes one `COVERED`. Takes time in proportion to the text."""
+    stretches = list(covered)
+    if text.isascii() and not stretches:
+        return Folded(text, range(len(text)), range(1, len(text) + 1))
+    twins = {character: _twin(character) for character in set(text) if character > "\x7f"}
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    at = 0
+    for start, end in [*stretches, (len(text), len(text))]:
+        for place in range(at, start):
+            character = text[place]
+            twin = twins.get(character, character)
+            if twin:
+                characters.append(twin)
+                starts.append(place)
+                ends.append(place + 1)
+            elif ends and ends[-1] == place and unicodedata.category(character).startswith("M"):
+                ends[-1] = place + 1  # an accent goes with its letter
+        if end > start:
+            characters.append(COVERED)
+            starts.append(start)
+            ends.append(end)
+        at = end
+    return Folded("".join(characters), starts, ends)
+
+
+def _twin(character: str) -> str:
+    """One character that stands for it, or "" for one without width."""
+    category = unicodedata.category(character)
+    if category == "Cf" or category in ("Mn", "Me") or character in _WIDTHLESS:
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    if category == "Pd" or character == _MINUS:
+        return "-"
+    if category == "Zs":
+        return " "
+    if category in ("Zl", "Zp"):
+        return "\n"
+    plain = unicodedata.normalize("NFKC", character)
+    return plain if len(plain) == 1 else character

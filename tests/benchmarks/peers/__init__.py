@@ -1,0 +1,1 @@
+"""What the work items of one peer share: how its threads are kept."""

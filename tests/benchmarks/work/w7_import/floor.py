@@ -1,0 +1,1 @@
+GRAPH = AGENT = "import asyncio, sqlite3, msgspec"

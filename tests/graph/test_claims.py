@@ -1,0 +1,173 @@
+"""Claims, renewal and fencing, seen from a run (6.4, CLM)."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta
+
+import pytest
+
+from llm4s_notebook.checkpoint import Checkpointer, Commit, PendingWrite
+from llm4s_notebook.errors import CheckpointWriteFailed, StaleClaim, StoreUnavailable, ThreadBusy
+from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime
+from llm4s_notebook.testing import ManualClock
+
+from .graphs import LOG, Another, chain, fan, output, trace, until
+from .stores import FailingStore, broken
+
+
+@pytest.mark.parametrize("error", [broken(), ValueError("odd")], ids=["refuses", "raises"])
+async def test_a_store_that_fails_at_the_claim_leaves_the_thread_new(failing: FailingStore, error: Exception) -> None:
+    """CLM-03, R4.20, R4.22, R6.23, R6.28: nothing has run, and the same call works when the store does."""
+    failing.error = error
+    failing.dead = True
+    runtime = GraphRuntime(failing)
+    made = chain()
+    with pytest.raises(CheckpointWriteFailed) as caught:
+        await runtime.start("t", made.graph, 1)
+    assert caught.value.cause is error
+    assert not made.ran
+    failing.dead = False
+    assert (await failing.head("t")).checkpoint_id is None
+    assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"]
+
+
+async def test_a_run_that_lost_its_claim_writes_nothing_more(
+    runtime: GraphRuntime, another: Another, store: Checkpointer, clock: ManualClock
+) -> None:
+    """CLM-02, R6.25: the second recovers and completes; the first fails and the log is unchanged."""
+    second = another()
+    made = fan(delays=["a"])
+    handle = await runtime.start("t", made.graph, ["a"])
+    await until(lambda: made.ran["a"])
+    with pytest.raises(ThreadBusy):
+        await second.recover("t", made.graph)
+    clock.advance(31)
+    again = fan()
+    assert output(await (await second.recover("t", again.graph))) == ["planned", "A", "summ"]
+    before = await trace(store)
+    made.delays["a"].set()
+    with pytest.raises(CheckpointWriteFailed) as caught:
+        await handle
+    assert isinstance(caught.value.cause, StaleClaim)
+    assert made.ran["summarize"] == 0
+    assert await trace(store) == before
+
+
+async def test_a_claim_lasts_as_long_as_the_policy_says_and_ends_with_the_run(
+    runtime: GraphRuntime, store: Checkpointer, clock: ManualClock
+) -> None:
+    """R6.24: thirty seconds by the store's clock, held by the run; free once its outcome is there to be seen."""
+    made = fan(delays=["a"])
+    handle = await runtime.start("t", made.graph, ["a"])
+    await until(lambda: made.ran["a"])
+    claim = (await store.head("t")).claim
+    assert claim is not None
+    assert (claim.holder, claim.expires_at) == (handle.run_id, clock.now() + timedelta(seconds=30))
+    made.delays["a"].set()
+    await handle
+    assert (await store.head("t")).claim is None
+
+
+async def test_a_live_claim_is_renewed_while_the_loop_is_blocked(failing: FailingStore, clock: ManualClock) -> None:
+    """D8, R6.24: from a thread of its own, by the store's clock."""
+    runtime = GraphRuntime(failing, claims=ClaimPolicy(ttl=30, renew_every=0.01))
+    builder = GraphBuilder("g", version="1")
+    expires: list[datetime] = []
+
+    def renewed() -> None:
+        """Wait for a renewal that began from now on, without letting the loop do anything."""
+        seen, end = failing.renewals, time.monotonic() + 20
+        while failing.renewals < seen + 2 and time.monotonic() < end:
+            time.sleep(0.002)
+
+    @builder.node("blocks")
+    async def blocks() -> None:
+        for _ in range(3):
+            clock.advance(25)
+            renewed()  # 75 seconds by the store's clock: without a renewal the claim is long over
+        claim = (await failing.head("t")).claim
+        assert claim is not None
+        expires.append(claim.expires_at)
+
+    graph = builder.compile(blocks, output=lambda _: "done")
+    assert output(await runtime.run("t", graph, None)) == "done"
+    assert expires == [clock.now() + timedelta(seconds=30)]
+    await runtime.aclose()
+
+
+async def test_a_renewal_that_finds_the_claim_lost_stops_the_run_at_its_next_superstep(failing: FailingStore) -> None:
+    """R6.25, CLM-05: a renewal that merely fails is retried."""
+
+    def renewal(count: int) -> None:
+        if count == 1:
+            raise broken()
+        if count > 2:
+            raise StaleClaim(token=0, current=None)
+
+    failing.on_renewal = renewal
+    runtime = GraphRuntime(failing, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+    made = chain(before_middle=lambda: until(lambda: failing.renewals >= 3))
+    with pytest.raises(CheckpointWriteFailed) as caught:
+        await runtime.run("t", made.graph, 1)
+    assert isinstance(caught.value.cause, StaleClaim)
+    assert (made.ran["middle"], made.ran["end"]) == (1, 0)
+    assert failing.renewals == 3  # a lost claim is not renewed
+    await runtime.aclose()
+
+
+async def test_recover_reads_the_writes_again_under_its_claim(failing: FailingStore, clock: ManualClock) -> None:
+    """R6.26: what the last holder, whose lease had run out, wrote between the first reading and the claim is reused."""
+    first, second = GraphRuntime(failing, clock=clock), GraphRuntime(failing, clock=clock)
+    made = fan(delays=["b"])
+    handle = await first.start("t", made.graph, ["a", "b"])
+    await until(lambda: any(commit.writes for commit in failing.commits))  # the result of "a"
+    head = await failing.head("t")
+    assert head.claim is not None
+    assert head.checkpoint_id is not None
+    late = PendingWrite(head.checkpoint_id, "1.1", "worker", b'{"updates":[{"key":"items","value":"LATE"}],"routes":[]}')
+    last_holder = Commit(token=head.claim.token, writes=(late,))
+    failing.before_claim = lambda: failing.commit("t", last_holder)
+    clock.advance(31)
+    again = fan()
+    assert output(await (await second.recover("t", again.graph))) == ["planned", "A", "LATE", "summ"]
+    assert failing.before_claim is None
+    assert again.ran == {"summarize": 1}
+    made.delays["b"].set()
+    with pytest.raises(CheckpointWriteFailed):
+        await handle
+
+
+async def test_a_busy_thread_says_who_holds_it(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R6.27: the thread, its latest checkpoint and the holding run."""
+    made = chain()
+    await runtime.run("t", made.graph, 1)
+    at = (await store.head("t")).checkpoint_id
+    claim = await store.claim("t", "the other run", 30)
+    with pytest.raises(ThreadBusy) as caught:
+        await runtime.start("t", made.graph, 1)
+    assert (caught.value.thread_id, caught.value.checkpoint_id, caught.value.holder) == ("t", at, "the other run")
+    await store.commit("t", Commit(token=claim.token, release=True))
+    assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"] * 2
+
+
+async def test_a_claim_that_the_store_did_not_take_back_does_not_keep_the_thread_busy(failing: FailingStore) -> None:
+    """R8.2, R6.29: the error says "mend the store, then recover", and that works at once, not when a lease has run out."""
+    failing.keeps_claims = True
+    runtime = GraphRuntime(failing)
+    builder = GraphBuilder("g", version="1")
+    ran: list[int] = []
+
+    @builder.node("start", writes=LOG)
+    async def start() -> Command:
+        ran.append(1)
+        failing.dead = len(ran) == 1
+        return Command().update(LOG, "ran")
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    with pytest.raises(CheckpointWriteFailed):
+        await runtime.run("t", graph, None)
+    with pytest.raises(StoreUnavailable):  # still unreachable: what keeps it is the store, not a run
+        await runtime.recover("t", graph)
+    failing.dead = False
+    assert output(await (await runtime.recover("t", graph))) == ["ran"]
