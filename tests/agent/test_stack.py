@@ -21,9 +21,10 @@ from llm4s_notebook.agent import (
     ToolCallRequest,
     tool,
 )
+from llm4s_notebook.agent._turn_input import TurnInput
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError, MiddlewareFailed, RunCancelled
-from llm4s_notebook.graph import RunContext, StateKey
+from llm4s_notebook.graph import Execution, RunContext, StateKey
 from llm4s_notebook.models import ScriptedClient, UserMessage, calls
 
 from .support import Wrap, call, deploy_into, echo, roles, tool_texts, waiting
@@ -435,3 +436,41 @@ async def test_an_approval_middleware_asks_once_and_whatever_is_no_clear_no_asks
     done = await agent.resume("t", [review.approve() for review in result.pending])
     assert tool_texts(done.messages) == ["a", "b"]
     assert asked == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_a_task_group_whose_failure_a_hook_got_over_cancels_nothing(by_hand: bool):
+    """4.2.5: Python before 3.13 leaves a cancel request on the task then; nobody cancelled the turn, run or stepped by hand."""
+
+    async def got_over() -> None:
+        async def fail() -> None:
+            await asyncio.sleep(0)
+            raise ValueError("x")
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+        except* ValueError:
+            pass
+
+    async def text(text: str, _context: Any) -> str:
+        await got_over()
+        return text
+
+    async def model(request: Any, _context: Any, next: Any) -> Any:
+        await got_over()
+        return await next(request)
+
+    async def tool(_request: Any, _context: Any, next: Any) -> Any:
+        await got_over()
+        return await next()
+
+    client = ScriptedClient(calls(call("c1", "echo", text="x")), "done")
+    agent = Agent("assistant", client, tools=echo, middleware=Wrap("group", before=text, after=text, model=model, tool=tool))
+    if not by_hand:
+        assert (await agent.run("go")).status == Completed("done")
+        return
+    at: Any = agent.graph.start(TurnInput("go"))
+    while isinstance(at, Execution):
+        at = await agent.graph.step(at)
+    assert at.output.answer == "done"
