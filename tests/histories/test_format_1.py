@@ -87,7 +87,7 @@ async def test_reading_changes_nothing(file: Path) -> None:
 
 
 async def test_a_waiting_thread_is_answered(store: SqliteCheckpointer) -> None:
-    """R4.8, R6.38: the question asked long ago takes its answer now."""
+    """R4.8: the question asked long ago takes its answer now."""
     runtime, graph = GraphRuntime(store), letters()
     with pytest.raises(PendingInterrupts):
         await runtime.start("waiting", graph, [letter("ada")])
@@ -157,7 +157,7 @@ async def test_every_old_checkpoint_can_be_forked_and_the_old_thread_pruned(stor
 
 
 def test_a_second_process_goes_on_with_the_old_file(file: Path) -> None:
-    """R6.38: resumed in a fresh interpreter."""
+    """R4.8, R6.29: resumed in a fresh interpreter."""
     code = (
         "import asyncio, sys\nfrom llm4s_notebook.checkpoint import SqliteCheckpointer\nfrom llm4s_notebook.graph import GraphRuntime\n"
         "from tests.histories.letters import letters\nasync def main():\n    async with SqliteCheckpointer(sys.argv[1]) as store:\n"

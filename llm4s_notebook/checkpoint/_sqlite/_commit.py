@@ -76,7 +76,7 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
     if given.retract:
         row.live = drop_turn(connection, row.key, row.settled.number if row.settled else 0)
         row.forget()
-        row.latest = row.settled  # whose entries are the base
+        row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
             row.pieces, row.size, row.all_heads = {}, 0, True
     work = _Work(connection, row, newest.number if newest else 0)
