@@ -1,6 +1,6 @@
 """Where a thread's run stands: an immutable value (R1.32-R1.34).
 
-What is made for every task is a named tuple: as immutable as a frozen dataclass, and made in a quarter of its time.
+What is made for every superstep is a named tuple: as immutable as a frozen dataclass, and made in a quarter of its time.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ class Activation(NamedTuple):
     arrived: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Execution:
+class Execution(NamedTuple):
     """Superstep number, state, frontier, joins and what is parked. Belongs to the graph object that made it (R1.32)."""
 
     plan: Plan
