@@ -280,25 +280,30 @@ async def test_the_first_unsatisfied_join_in_declaration_order_is_the_one_report
     assert (caught.value.join_id, set(caught.value.missing)) == ("declared first", {"nowhere", "never"})
 
 
-@pytest.mark.parametrize("answerable", ["its origin", "an edge of its node", "a declared route of its node", "by nobody"])
-async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime: GraphRuntime, answerable: str) -> None:
-    """R3.14, R3.13: by arriving for the task that asked, or by leading to a source; a join that nothing parked can help ends the run,
-    although something waits."""
+@pytest.mark.parametrize("helped", ["by its origin", "by an edge of its node", "by a declared route of its node", "by nobody"])
+async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime: GraphRuntime, store: Checkpointer, helped: str) -> None:
+    """R3.14, R3.13: the run goes quiet while a question is parked, whose continuation arrives for the task that asked, or leads to a
+    source of the join; a join that nothing parked can help ends the run, although something waits."""
     builder = GraphBuilder("g", version="1")
     ask = builder.declare_resume("ask", question=str, answer=str)
-    source = builder.declare("source")
-    end = builder.declare("end")
+    beside = builder.declare_resume("beside", question=str, answer=str)
+    source, end = builder.declare("source"), builder.declare("end")
 
     @builder.node("asks")
     async def asks() -> Suspend[str, str]:
         return Suspend("?", ask)
 
-    routes = source if answerable == "a declared route of its node" else ()
+    @builder.node("asks beside")
+    async def asks_beside() -> Suspend[str, str]:
+        return Suspend("?", beside)
+
+    routes = source if helped == "by a declared route of its node" else ()
 
     @builder.implement(ask, routes=routes)
     async def answered(given: Resumed[str, str]) -> Command:
         return Command().goto(source) if routes else Command()
 
+    builder.implement(beside)(nothing)
     builder.implement(source)(nothing)
 
     @builder.implement(end, writes=LOG)
@@ -306,21 +311,22 @@ async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime:
         return Command().update(LOG, "end")
 
     other, start = builder.node("other")(nothing), builder.node("start")(nothing)
-    builder.edge(start, asks)
-    builder.edge(start, other)
-    if answerable == "an edge of its node":
+    for target in (asks, asks_beside, other):
+        builder.edge(start, target)
+    if helped == "by an edge of its node":
         builder.edge(ask, source)
-    builder.static_join("join", [other, asks if answerable == "its origin" else source], end)
+    builder.static_join("join", [other, asks if helped == "by its origin" else source], end)
     graph = builder.compile(start, output=lambda state: state[LOG])
-    held: Any = await runtime.run("t", graph, None)
-    assert ids(held) == ["1.0"]
-    resumed = await runtime.resume("t", graph, {"1.0": "x"})
-    if answerable == "by nobody":
+    assert ids(await runtime.run("t", graph, None)) == ["1.0", "1.1"]
+    quiet = await runtime.resume("t", graph, {"1.1": "x"})
+    if helped == "by nobody":
         with pytest.raises(UnsatisfiedJoin) as caught:
-            await resumed
+            await quiet
         assert (caught.value.join_id, caught.value.missing) == ("join", ("source",))
+        assert (await store.head("t")).status is CheckpointStatus.RUNNING
     else:
-        assert output(await resumed) == ["end"]
+        assert ids(await quiet) == ["1.0"]
+        assert output(await (await runtime.resume("t", graph, {"1.0": "x"}))) == ["end"]
 
 
 async def test_a_quiet_run_whose_join_nothing_can_help_fails_although_something_waits(runtime: GraphRuntime, store: Checkpointer) -> None:
