@@ -58,9 +58,6 @@ class FileLog:
         """Everything of a thread, oldest first."""
         return [body for (body,) in self.connection.execute("SELECT body FROM log WHERE thread = ? ORDER BY seq", (thread,))]
 
-    def last_body(self, thread: str) -> bytes:
-        return self.connection.execute("SELECT body FROM log WHERE thread = ? ORDER BY seq DESC LIMIT 1", (thread,)).fetchone()[0]
-
     def close(self) -> None:
         self.connection.close()
 

@@ -12,8 +12,8 @@ from harness.goal import Limit, Ratio
 from harness.meter import Meter
 
 MODES = (
-    Mode("sqlite normal", "normal", {"n": 100}, {"n": 20}),
-    Mode("sqlite full", "full", {"n": 100}),
+    Mode("sqlite normal", "normal", {"n": 60}, {"n": 20}),
+    Mode("sqlite full", "full", {"n": 60}),
 )
 GOALS = (
     Ratio("sqlite normal", "resume_us", "a resume, SQLite NORMAL", floor=3, langgraph=10),

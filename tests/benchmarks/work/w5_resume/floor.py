@@ -13,7 +13,7 @@ async def act(state: dict[str, Any], answer: str) -> dict[str, Any]:
 
 
 class Thread:
-    """A resume reads what waits and the state, commits the answer, and then what `act` made together with the next question."""
+    """A resume reads what waits and the thread, commits the answer, and then what `act` made together with the next question."""
 
     def __init__(self, log: FileLog) -> None:
         self.log = log
@@ -24,7 +24,7 @@ class Thread:
 
     async def resume(self, answer: str) -> dict[str, int]:
         (task,) = self.log.connection.execute("SELECT task FROM waiting WHERE thread = 't'").fetchone()
-        state = decode(self.log.last_body("t"))
+        state = decode(self.log.bodies("t")[-1])
         self.log.commit(rows=[("t", self.seq + 1, encode({"answer": answer}))], done=[("t", task)])
         state.update(await act(state, answer))
         self.seq += 2

@@ -15,7 +15,7 @@ MODES = (
     Mode("n = 1,000", "normal", {"n": 1000, "singly": 20}, {"n": 1000, "singly": 5}),
     Mode("n = 100", "normal", counts={"n": 100, "singly": 5}, timed=False, peers=("floor", "project")),
     Mode("n = 10", "normal", {"n": 10, "singly": 9}, {"n": 10, "singly": 9}),
-    # langgraph's time for this grows with the square of n: more than ten minutes here
+    # without langgraph: each of its answers runs all that wait again, so that its time grows with the square of n
     Mode("one by one", "normal", {"n": 1000, "singly": 1000}, peers=("floor", "project")),
 )
 GOALS = (
