@@ -202,7 +202,7 @@ class Reader:
         except RestoreRejected:
             if checkpoint.graph_id != self.graph.id:
                 raise
-        header = checkpoint.header._replace(graph_version=self.graph.version, fingerprint=self.graph.fingerprint)
+        header = checkpoint.header.replaced(graph_version=self.graph.version, fingerprint=self.graph.fingerprint)
         known = {key.id for key in self.graph.keys}
         attempts: list[dict[tuple[str, str], Any]] = [
             dict(checkpoint.entries),
@@ -212,7 +212,7 @@ class Reader:
         for entries in attempts[:-1]:
             body = header.body if entries is attempts[0] else b"{}"
             try:
-                return self.graph.restore(replace(checkpoint, header=header._replace(body=body), entries=entries))
+                return self.graph.restore(replace(checkpoint, header=header.replaced(body=body), entries=entries))
             except RestoreRejected:
                 continue
-        return self.graph.restore(replace(checkpoint, header=header._replace(body=b"{}"), entries=attempts[-1]))
+        return self.graph.restore(replace(checkpoint, header=header.replaced(body=b"{}"), entries=attempts[-1]))

@@ -25,6 +25,7 @@ from ._types import (
     ThreadSummary,
     Waiting,
 )
+from ._value import Value
 
 if TYPE_CHECKING:
     from ._sqlite import SqliteCheckpointer
@@ -58,6 +59,7 @@ __all__ = [
     "ThreadSummary",
     "Truncate",
     "Unset",
+    "Value",
     "Waiting",
     "apply_patch",
     "whole",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
+
+from ._value import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class Gap(RunEvent):
     count: int
 
 
-class EventRecord(NamedTuple):
+class EventRecord(Value, frozen=True):
     """An event with its place: `sequence` counts from 1 along the thread, None for live events; `timestamp` is aware UTC."""
 
     thread_id: str
@@ -137,7 +139,7 @@ class EventRecord(NamedTuple):
     event: RunEvent
 
 
-class EventDraft(NamedTuple):
+class EventDraft(Value, frozen=True):
     """An event on its way into a commit, which numbers it (R6.21)."""
 
     run_id: str
@@ -155,8 +157,8 @@ def numbered(thread_id: str, first: int, drafts: Iterable[EventDraft]) -> tuple[
     """The events of one commit, one behind the other from `first` (R6.21)."""
     return tuple(
         [
-            EventRecord(thread_id, sequence, run_id, checkpoint_id, task_id, node_id, timestamp, event)
-            for sequence, (run_id, event, timestamp, checkpoint_id, task_id, node_id) in enumerate(drafts, first)
+            EventRecord(thread_id, sequence, one.run_id, one.checkpoint_id, one.task_id, one.node_id, one.timestamp, one.event)
+            for sequence, one in enumerate(drafts, first)
         ]
     )
 

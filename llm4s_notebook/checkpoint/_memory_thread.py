@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
 from ._event import Custom, EventDraft, EventRecord
@@ -26,11 +25,12 @@ from ._types import (
     ThreadSummary,
     Waiting,
 )
+from ._value import Value
 
 _payload_text = json.JSONEncoder(allow_nan=False).encode
 
 
-class _Stored(NamedTuple):
+class _Stored(Value, frozen=True):
     """A checkpoint as kept: its change against the one before it. `first_event` is the number its commit's events began with."""
 
     header: CheckpointHeader
@@ -100,9 +100,10 @@ class MemoryThread:
         if commit.checkpoints:
             self._writes = []
         first = self._next_event
-        for header, patch in commit.checkpoints:
-            apply_patch(self.live, patch)
-            self._latest = self._checkpoints[header.id] = _Stored(header, patch, token, first)
+        for draft in commit.checkpoints:
+            header = draft.header
+            apply_patch(self.live, draft.patch)
+            self._latest = self._checkpoints[header.id] = _Stored(header, draft.patch, token, first)
             if header.status in SETTLED:
                 self.settled = header.id
             if self.created_at is None:
@@ -154,7 +155,7 @@ class MemoryThread:
                     root = self._copied(self.root)
                     apply_patch(root, pending)
                     pending = []
-                kept[one.header.id] = one._replace(patch=(*pending, *one.patch))
+                kept[one.header.id] = one.replaced(patch=(*pending, *one.patch))
                 pending = []
             else:
                 pending.extend(one.patch)
@@ -236,8 +237,8 @@ class MemoryThread:
 def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
     """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
     values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
-    for _, patch in checkpoints:
-        for op in patch:
+    for draft in checkpoints:
+        for op in draft.patch:
             at = (op.section, op.name)
             if type(op) is Set:
                 values[at] = True
@@ -259,4 +260,4 @@ def _shape(entries: Entries, section: str, name: str) -> Shape:
 
 def _read(draft: EventDraft) -> EventDraft:
     event = draft.event
-    return draft._replace(event=replace(event, payload=json.loads(event.payload))) if isinstance(event, Custom) else draft
+    return draft.replaced(event=replace(event, payload=json.loads(event.payload))) if isinstance(event, Custom) else draft

@@ -10,17 +10,17 @@ The order of the entries of a section is the order in which they were last set.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias, final
+from typing import TypeAlias, final
 
 from ..errors import InvalidCommit
+from ._value import Value
 
 Entry: TypeAlias = bytes | list[bytes]
 Entries: TypeAlias = dict[tuple[str, str], Entry]
 
 
 @final
-class Set(NamedTuple):
+class Set(Value, frozen=True):
     """Store one value under (section, name); an entry there before is replaced and moves to the section's end."""
 
     section: str
@@ -29,7 +29,7 @@ class Set(NamedTuple):
 
 
 @final
-class Unset(NamedTuple):
+class Unset(Value, frozen=True):
     """Remove the entry, value or list; nothing happens when there is none."""
 
     section: str
@@ -37,7 +37,7 @@ class Unset(NamedTuple):
 
 
 @final
-class Append(NamedTuple):
+class Append(Value, frozen=True):
     """Add items to the end of a list entry; a missing entry becomes a list first (also with no items)."""
 
     section: str
@@ -45,8 +45,8 @@ class Append(NamedTuple):
     items: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Replace:
+@final
+class Replace(Value, frozen=True):
     """Put `item` in place of the one at `index`, counted from zero."""
 
     section: str
@@ -56,7 +56,7 @@ class Replace:
 
 
 @final
-class Truncate(NamedTuple):
+class Truncate(Value, frozen=True):
     """Keep the first `length` items of a list entry."""
 
     section: str

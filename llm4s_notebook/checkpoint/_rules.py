@@ -27,7 +27,8 @@ def check_commit(thread_id: str, commit: Commit, *, latest: str | None, settled:
         if first.parent_id != expected:
             raise CheckpointConflict(thread_id=thread_id, expected=first.parent_id, actual=expected)
         seen: set[str] = set()
-        for header, _ in commit.checkpoints:
+        for draft in commit.checkpoints:
+            header = draft.header
             if seen and header.parent_id != resulting:
                 raise InvalidCommit(
                     reason=f"checkpoint '{header.id}' names '{header.parent_id}' as its parent, not '{resulting}'", thread_id=thread_id

@@ -1,6 +1,6 @@
 """What a store holds of a thread (6.1): checkpoints, pending writes, events, the claim. JSON in, JSON out.
 
-What is made for every superstep is a named tuple: as immutable as a frozen dataclass, and made in a quarter of its time.
+What is made for every superstep is a `Value`: as immutable as a frozen dataclass, and made in a tenth of its time.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from ._event import EventDraft
 from ._patch import Entries, PatchOp
+from ._value import Value
 
 FORMAT_VERSION = 1
 
@@ -33,7 +33,7 @@ class CheckpointStatus(StrEnum):
 SETTLED = frozenset((CheckpointStatus.COMPLETED, CheckpointStatus.FAILED))
 
 
-class CheckpointHeader(NamedTuple):
+class CheckpointHeader(Value, frozen=True):
     """The part of a checkpoint whose size does not depend on the thread: everything but its entries.
 
     `body` is compact JSON text with what only the graph understands (its size bounded by the graph, not the thread).
@@ -55,7 +55,7 @@ class CheckpointHeader(NamedTuple):
     format: int = FORMAT_VERSION
 
 
-class CheckpointDraft(NamedTuple):
+class CheckpointDraft(Value, frozen=True):
     """A checkpoint on its way into a commit: header and the patch against its parent's entries (D17)."""
 
     header: CheckpointHeader
@@ -108,7 +108,7 @@ class Checkpoint:
         return tuple(name for section, name in self.entries if section == "parked")
 
 
-class PendingWrite(NamedTuple):
+class PendingWrite(Value, frozen=True):
     """The recorded result of a task whose superstep has not committed (R6.4); `body` is compact JSON text."""
 
     checkpoint_id: str
@@ -147,7 +147,7 @@ class Head:
     token: int | None = field(default=None, compare=False)
 
 
-class Commit(NamedTuple):
+class Commit(Value, frozen=True):
     """One atomic change of a thread (R6.18).
 
     The first checkpoint's parent is the latest id - of a retracting commit the newest settled one - and each further
@@ -163,14 +163,14 @@ class Commit(NamedTuple):
     release: bool = False
 
 
-class Waiting(NamedTuple):
+class Waiting(Value, frozen=True):
     """One parked interrupt of a thread as stored: its id and its record (JSON text)."""
 
     id: str
     record: bytes
 
 
-class ThreadSummary(NamedTuple):
+class ThreadSummary(Value, frozen=True):
     """One line of a list of threads; made without reading a checkpoint's entries."""
 
     thread_id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar, final
 
+from ..checkpoint import Value
 from ._key import StateKey
 from ._refs import DynamicJoin, NodeRef
 
@@ -14,7 +15,7 @@ P = TypeVar("P")
 
 
 @final
-class Update(NamedTuple):
+class Update(Value, frozen=True, gc=True):
     """Give `value` to the key's reduce function."""
 
     key: StateKey[Any, Any]
@@ -22,21 +23,21 @@ class Update(NamedTuple):
 
 
 @final
-class Remove(NamedTuple):
+class Remove(Value, frozen=True):
     """Drop the stored entry: the next read sees the initial value (R1.18)."""
 
     key: StateKey[Any, Any]
 
 
 @final
-class Goto(NamedTuple):
+class Goto(Value, frozen=True):
     """One task of a node that takes no payload."""
 
     target: NodeRef[None]
 
 
 @final
-class Send(NamedTuple):
+class Send(Value, frozen=True, gc=True):
     """One task with a payload, counted by no join."""
 
     target: NodeRef[Any]
@@ -44,7 +45,7 @@ class Send(NamedTuple):
 
 
 @final
-class FanOut(NamedTuple):
+class FanOut(Value, frozen=True, gc=True):
     """One task per payload, in order, all counted by one activation of the join."""
 
     join: DynamicJoin
@@ -57,7 +58,7 @@ Route: TypeAlias = Goto | Send | FanOut
 
 
 @final
-class Command(NamedTuple):
+class Command(Value, frozen=True, gc=True):
     """Immutable; each method returns a new command with one more update or route at the end."""
 
     updates: tuple[Operation, ...] = ()

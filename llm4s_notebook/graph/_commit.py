@@ -233,7 +233,7 @@ class Ledger:
         """The last checkpoint alone, its parent the claim's, with everything that changed since (ON_EXIT)."""
         if len(batch.checkpoints) > 1:
             last = batch.checkpoints[-1]
-            header: CheckpointHeader = last.header._replace(parent_id=batch.checkpoints[0].header.parent_id)
+            header: CheckpointHeader = last.header.replaced(parent_id=batch.checkpoints[0].header.parent_id)
             patch = squash(op for draft in batch.checkpoints for op in draft.patch)
             batch.checkpoints = [CheckpointDraft(header, patch)]
         return batch

@@ -15,6 +15,7 @@ from ._snapshot import body_of
 from .events import Custom, TaskCompleted, TaskFailed, TaskSuspended
 
 _COMPLETED = TaskCompleted()
+_OPEN = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED)
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Drafts:
             plan.version,
             plan.fingerprint,
             execution.superstep,
-            body_of(execution, None if status.settled else settled),
+            body_of(execution, settled if status in _OPEN else None),
             journal,
         )
         return CheckpointDraft(header, patch)

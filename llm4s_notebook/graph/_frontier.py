@@ -6,9 +6,8 @@ Whatever order tasks finish in, results come here in frontier order, and everyth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
-from ..checkpoint import Append, PatchOp, Set, Unset
+from ..checkpoint import Append, PatchOp, Set, Unset, Value
 from ..errors import UnsatisfiedJoin
 from . import _ids
 from ._breakpoint import held_after, park_after, park_before
@@ -21,8 +20,7 @@ from ._record import activation_record, arrival_record, parked_record, task_reco
 from ._state import Applied, apply_writes
 
 
-@dataclass(slots=True)
-class Routed:
+class Routed(Value, frozen=True):
     """What a completed task set in motion at one node: the tasks made, and the dynamic join that counts them."""
 
     node: str
@@ -30,8 +28,7 @@ class Routed:
     join: str | None = None
 
 
-@dataclass(slots=True)
-class Advance:
+class Advance(Value, frozen=True, gc=True):
     """The execution after a superstep and the patch that brings a store there.
 
     `blocked` is a Block's error (R3.22); `routed` says what each completed task set in motion, for the journal.
@@ -83,14 +80,14 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
     )
     if not record:
         return Advance(following, (), applied, schedule.routed)
-    patch = (
-        *applied.patch,
-        *[Unset("task", task.id) for task in execution.frontier],
-        *schedule.patch,
-        *[Set("task", task.id, task_record(plan, task)) for task in schedule.tasks],
-        *[Set("parked", one.id, parked_record(plan, one)) for one in newly_parked],
-    )
-    return Advance(following, patch, applied, schedule.routed)
+    patch = applied.patch
+    patch += [Unset("task", task.id) for task in execution.frontier]
+    patch += schedule.patch
+    if schedule.tasks:
+        patch += [Set("task", task.id, task_record(plan, task)) for task in schedule.tasks]
+    if newly_parked:
+        patch += [Set("parked", one.id, parked_record(plan, one)) for one in newly_parked]
+    return Advance(following, tuple(patch), applied, schedule.routed)
 
 
 _NOBODY: frozenset[str] = frozenset()
@@ -159,7 +156,7 @@ class _Schedule:
             if one is None:
                 continue
             new = [child for child in children if child not in one.arrived]
-            activations[key] = one._replace(arrived=one.arrived.union(new))
+            activations[key] = one.replaced(arrived=one.arrived.union(new))
             if len(activations[key].arrived) < len(one.expected):
                 self.patch.append(Append("arrivals", key, tuple(arrival_record(child) for child in new)))
         for key in [key for key, one in activations.items() if len(one.arrived) == len(one.expected)]:

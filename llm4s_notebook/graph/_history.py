@@ -114,7 +114,7 @@ class History:
         run_id = self._new_id()
         id = _ids.checkpoint_id(run_id, 1)
         body = {name: value for name, value in open_body(checkpoint.header).items() if name != "settled"}
-        header = checkpoint.header._replace(
+        header = checkpoint.header.replaced(
             id=id,
             parent_id=None,
             thread_id=target,
@@ -164,11 +164,11 @@ class History:
             before = latest.checkpoint
             restored = graph.restored(before)
             applied = apply_writes(plan.keys, restored.execution.slots, writes)
-            execution = restored.execution._replace(slots=applied.slots, superstep=restored.execution.superstep + 1)
+            execution = restored.execution.replaced(slots=applied.slots, superstep=restored.execution.superstep + 1)
             drafts = Drafts(plan, thread_id, run_id, self._clock)
             patch = (*restored.rewrite, *applied.patch)
             draft = drafts.checkpoint(before.status, execution, patch, parent=before.id, settled=settled_of(before.header))
-            carried = tuple(write._replace(checkpoint_id=draft.header.id) for write in latest.writes)
+            carried = tuple(write.replaced(checkpoint_id=draft.header.id) for write in latest.writes)
             told = drafts.event(events.StateUpdated(as_node.id if as_node is not None else None), draft.header.id)
             commit = Commit(token=claim.token, checkpoints=(draft,), writes=carried, events=(told,), release=True)
             self._publish(thread_id, await self._checkpointer.commit(thread_id, commit))

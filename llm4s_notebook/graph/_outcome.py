@@ -7,6 +7,7 @@ from enum import StrEnum, auto
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from ..checkpoint import Value
 from ._codec import decode_json
 from ._config import BreakpointPhase
 from ._execution import BoundRoute, Execution, Parked, Task
@@ -26,8 +27,7 @@ class Ending(StrEnum):
     CANCELLED = auto()
 
 
-@dataclass(slots=True)
-class TaskResult:
+class TaskResult(Value, frozen=True, gc=True):
     """One task's checked result. `recorded` when it was taken from a pending write and not run (R8.10)."""
 
     task: Task

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
-from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset
+from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
 from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
 from ._key import StateKey
 
@@ -22,8 +21,7 @@ SECTION: Final = "state"
 
 
 @final
-@dataclass(slots=True)
-class ValueSlot:
+class ValueSlot(Value, frozen=True, gc=True):
     """One stored value: its JSON text, and the value itself where it may be shared."""
 
     data: bytes
@@ -31,8 +29,7 @@ class ValueSlot:
 
 
 @final
-@dataclass(slots=True)
-class ListSlot:
+class ListSlot(Value, frozen=True, gc=True):
     """A stored list: the items themselves where they may be shared, else their JSON texts."""
 
     items: list[Any]
@@ -95,7 +92,8 @@ class ThreadState:
         if known is not key and known != key:
             raise UnknownStateKey(key=id)
         if id not in self._read:
-            self._read[id] = read_slot(known, self._slots.get(id))
+            slots = self._slots
+            self._read[id] = read_slot(known, slots[id] if id in slots else None)  # noqa: SIM401 - a call less, many times a turn
         return self._read[id]
 
     def is_set(self, key: AnyKey) -> bool:
@@ -111,8 +109,7 @@ class ThreadState:
         return f"ThreadState({dict(self.items())!r})"
 
 
-@dataclass(slots=True)
-class Write:
+class Write(Value, frozen=True, gc=True):
     """One checked operation on a key: an update as JSON text and as a value of its own, or a removal (`data` is None)."""
 
     key: str

@@ -74,12 +74,15 @@ class Superstep:
         """
         frontier = self.execution.frontier
         due = [task for task in frontier if not self._settled(task)]
-        if len(due) == 1:
-            result = self.results[due[0].id] = await self._alone(due[0])
-            if due[0] is frontier[-1] is frontier[0]:
-                return [result]
-        elif due:
-            await self._together(iter(due), len(due))
+        match due:
+            case []:
+                pass
+            case [task]:
+                result = self.results[task.id] = await self._alone(task)
+                if task is frontier[-1] is frontier[0]:
+                    return [result]
+            case _:
+                await self._together(iter(due), len(due))
         if self._crash is not None:
             raise self._crash
         return self.ordered()

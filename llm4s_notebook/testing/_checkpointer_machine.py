@@ -256,7 +256,7 @@ class CheckpointerMachine(RuleBasedStateMachine):
                 superstep=self.count,
             )
             if wrong == "id" and index == 0 and model.checkpoints:
-                made = made._replace(id=model.checkpoints[0].header.id)
+                made = made.replaced(id=model.checkpoints[0].header.id)
             top = made.id
             try:
                 given = patch if wrong == "patch" else [_fitted(entries, op) for op in patch]

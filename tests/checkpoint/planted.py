@@ -14,7 +14,7 @@ class DropsAWrite(InMemoryCheckpointer):
     """Loses the last pending write of a commit that has several things to say."""
 
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
-        return await super().commit(thread_id, commit._replace(writes=commit.writes[:-1]))
+        return await super().commit(thread_id, commit.replaced(writes=commit.writes[:-1]))
 
 
 class IgnoresTheToken(InMemoryCheckpointer):
@@ -22,7 +22,7 @@ class IgnoresTheToken(InMemoryCheckpointer):
 
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
         claim = (await self.head(thread_id)).claim
-        return await super().commit(thread_id, commit._replace(token=claim.token) if claim else commit)
+        return await super().commit(thread_id, commit.replaced(token=claim.token) if claim else commit)
 
 
 class GivesAStaleLatest(InMemoryCheckpointer):
@@ -59,7 +59,7 @@ class _Contract(CheckpointerContract):
     async def set_format(self, store: Checkpointer, place: Path, checkpoint_id: str, number: int | None) -> None:
         assert isinstance(store, InMemoryCheckpointer)
         stored = store._threads["t"]._checkpoints[checkpoint_id]
-        changed = stored._replace(header=stored.header._replace(format=number))  # type: ignore[arg-type]  # none is the fault
+        changed = stored.replaced(header=stored.header.replaced(format=number))  # type: ignore[arg-type]  # none is the fault
         store._threads["t"]._checkpoints[checkpoint_id] = changed
         if store._threads["t"]._latest is stored:
             store._threads["t"]._latest = changed

@@ -23,7 +23,7 @@ class TestInMemoryCheckpointer(CheckpointerContract):
         assert isinstance(store, InMemoryCheckpointer)
         thread = store._threads["t"]
         stored = thread._checkpoints[checkpoint_id]
-        changed = stored._replace(header=stored.header._replace(format=number))
+        changed = stored.replaced(header=stored.header.replaced(format=number))
         thread._checkpoints[checkpoint_id] = changed
         if thread._latest is stored:
             thread._latest = changed

@@ -82,7 +82,7 @@ async def test_a_part_the_database_refuses_fails_no_neighbour(store: SqliteCheck
 
     def commit(n: int, **changes: Any) -> Commit:
         made = draft(clock, 1, thread=f"t{n}")
-        return Commit(token=claims[n].token, checkpoints=(made._replace(header=made.header._replace(**changes)),))
+        return Commit(token=claims[n].token, checkpoints=(made.replaced(header=made.header.replaced(**changes)),))
 
     async with HeldUp(store):
         tasks = [asyncio.create_task(store.commit(f"t{n}", commit(n, **(broken if n == 1 else {})))) for n in range(3)]

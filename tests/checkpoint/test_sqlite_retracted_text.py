@@ -86,8 +86,8 @@ class Turns:
                     tasks.pop(name, None)
                     patch.append(Unset("task", name))
         made = draft(self.clock, number, "", *patch, thread=thread, status=COMPLETED if ends else RUNNING)
-        made = made._replace(
-            header=made.header._replace(body=self.text(thread), journal=b"[" + b",".join([self.text(thread), *seen, *seen]) + b"]")
+        made = made.replaced(
+            header=made.header.replaced(body=self.text(thread), journal=b"[" + b",".join([self.text(thread), *seen, *seen]) + b"]")
         )
         writes = tuple(write(f"run/{number}", f"{n}", self.text(thread)) for n in range(chance.choice([0, 0, 1, 20])))
         await self.store.commit(thread, Commit(token=self.tokens[thread], checkpoints=(made,), writes=writes))

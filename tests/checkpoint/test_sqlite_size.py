@@ -131,7 +131,7 @@ def turn(number: int, token: int, question: bytes, answer: bytes) -> tuple[Commi
     updates = b'[{"value":' + question + b'},{"value":' + answer + b"}]"
     journal = b'[{"task":"' + task.encode() + b'","input":' + question + b',"updates":' + updates + b"}]"
     made = draft(clock, cp + 1, "", Append("state", "messages", (question, answer)), Unset("task", task))
-    made = made._replace(header=made.header._replace(journal=journal))
+    made = made.replaced(header=made.header.replaced(journal=journal))
     events = (event(clock, TaskCompleted()), event(clock, CheckpointCommitted(number)))
     ends = draft(clock, cp + 2, "", status=COMPLETED)
     return Commit(token=token, checkpoints=(claims,)), Commit(token=token, checkpoints=(made, ends), events=events)

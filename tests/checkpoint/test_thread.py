@@ -57,10 +57,10 @@ async def test_a_commit_changes_all_that_a_thread_has_or_nothing(store: Checkpoi
         release=True,
     )
     refused: list[tuple[Commit, type[Exception]]] = [
-        (whole._replace(token=claim.token + 1), StaleClaim),
-        (whole._replace(checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
-        (whole._replace(writes=(write("run/1", "1.0"),)), InvalidCommit),
-        (whole._replace(events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
+        (whole.replaced(token=claim.token + 1), StaleClaim),
+        (whole.replaced(checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
+        (whole.replaced(writes=(write("run/1", "1.0"),)), InvalidCommit),
+        (whole.replaced(events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
     ]
     for commit, error in refused:
         with pytest.raises(error):

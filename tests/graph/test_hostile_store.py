@@ -80,7 +80,7 @@ async def planted(store: Checkpointer, *patch: PatchOp, status: CheckpointStatus
     latest = await store.latest("t")
     assert latest is not None
     header = latest.checkpoint.header
-    made = header._replace(id="hostile/1", parent_id=header.id, status=status or header.status, body=header.body if body is None else body)
+    made = header.replaced(id="hostile/1", parent_id=header.id, status=status or header.status, body=header.body if body is None else body)
     claim = await store.claim("t", "somebody", 30)
     await store.commit("t", Commit(token=claim.token, checkpoints=(CheckpointDraft(made, patch),), release=True))
 
@@ -196,7 +196,7 @@ async def test_a_hostile_journal_is_said(runtime: GraphRuntime, store: Checkpoin
     """D7: the timeline of a checkpoint that somebody else wrote is refused as a whole, naming the checkpoint."""
     await held_thread(runtime)
     newest = (await runtime.history("t"))[0]
-    changed = replace(newest, header=newest.header._replace(journal=HOSTILE[content]))
+    changed = replace(newest, header=newest.header.replaced(journal=HOSTILE[content]))
     if content == "an empty object":
         assert task_records(changed) == ()
         return

@@ -159,7 +159,7 @@ async def test_a_damaged_row_is_named_as_damage_and_not_as_a_crash(at: Any) -> N
     assert isinstance(await runtime.run("t", made.graph, ["a", "b"], config), Suspended)
     (checkpoint, *_) = await runtime.history("t", limit=1)
     if at == "body":
-        damaged = replace(checkpoint, header=checkpoint.header._replace(body=b"{{"))
+        damaged = replace(checkpoint, header=checkpoint.header.replaced(body=b"{{"))
     else:
         section = (
             next(known for known in checkpoint.entries if known[0] == at[0]) if at[0] in {one for one, _ in checkpoint.entries} else at

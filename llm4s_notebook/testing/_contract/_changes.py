@@ -179,12 +179,12 @@ class ChangeTests(StoreTests):
         settled = draft(clock, 1, None, status=COMPLETED, run="first")
         begun = draft(clock, 2, "first/1", run="second")
         closing = draft(clock, 3, "first/1", status=FAILED, run="second")
-        changed = closing._replace(header=closing.header._replace(graph_version="9", fingerprint="other"))
+        changed = closing.replaced(header=closing.header.replaced(graph_version="9", fingerprint="other"))
         await store.commit("t", Commit(token=claim.token, checkpoints=(settled,)))
         for last in (begun, closing):
             await store.commit("t", Commit(token=claim.token, checkpoints=(last,), retract=last is closing))
         await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 4, "second/3", run="second"),)))
-        third = changed._replace(header=changed.header._replace(id="third/5", run_id="third", parent_id="second/3"))
+        third = changed.replaced(header=changed.header.replaced(id="third/5", run_id="third", parent_id="second/3"))
         await store.commit("t", Commit(token=claim.token, checkpoints=(third,), retract=True))
         assert [one.header for one in await store.history("t")] == [third.header, closing.header, settled.header]
 
