@@ -168,10 +168,10 @@ class SqliteCheckpointer:
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
 
-    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None, arriving: int = 0) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._alone(thread_id))
+            done = self._writer.attempt(work, lambda: self._alone(thread_id, arriving))
             if done is not None:
                 return done
         return await self._writer.call(work)
@@ -182,14 +182,14 @@ class SqliteCheckpointer:
         try:
             self._arriving.add(coming)
             await asyncio.sleep(0)
-            return await self._write(thread_id, work, commit)
+            return await self._write(thread_id, work, commit, arriving=1)
         finally:
             self._arriving.discard(coming)
 
-    def _alone(self, thread_id: str) -> bool:
+    def _alone(self, thread_id: str, arriving: int = 0) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if len(self._arriving) > (0 if thread_id in held else 1):
+        if len(self._arriving) > arriving:  # more than the caller itself
             return False
         if len(held) > 1 or (held and thread_id not in held):
             now = self._clock.now()
