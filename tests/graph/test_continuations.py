@@ -11,6 +11,8 @@ from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import NodeFailed, NotSuspended, RunCancelled
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, Suspended, events
 
+from llm4s_notebook.graph._execution import JoinSlot, Origin
+
 from .graphs import LOG, Another, fan, ids, log, nothing, output
 
 
@@ -88,8 +90,8 @@ async def test_a_continuation_may_ask_again_under_an_id_of_its_own(runtime: Grap
     seen = []
     while isinstance(held, Suspended):
         (parked,) = held.execution.parked.values()
-        assert parked.origin == ("1.0", "child")
-        assert parked.slot == ("j", "0.0")
+        assert parked.origin == Origin("1.0", "child")
+        assert parked.slot == JoinSlot("j", "0.0")
         seen.append(parked.id)
         held = await (await runtime.resume("t", graph, {parked.id: "x"}))
     assert seen == ["1.0", "2.0", "3.0"]
@@ -151,6 +153,6 @@ async def test_an_answer_carries_on_where_the_task_stood_and_runs_it_no_second_t
     graph = made.graph
     execution = graph.resume(held.execution, {"1.1": True})  # type: ignore[union-attr]
     (task,) = execution.frontier
-    assert (task.id, task.node, task.slot, task.origin) == ("2.0", "approve", ("work", "0.0"), ("1.1", "worker"))
+    assert (task.id, task.node, task.slot, task.origin) == ("2.0", "approve", JoinSlot("work", "0.0"), Origin("1.1", "worker"))
     assert output(await (await runtime.resume("t", graph, {"1.0": True, "1.1": True})))[-1] == "summ"
     assert (made.ran["ask a"], made.ran["ask b"]) == (1, 1)

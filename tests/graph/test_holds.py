@@ -28,6 +28,8 @@ from llm4s_notebook.graph import (
 )
 from llm4s_notebook.graph._execution import BoundFanOut, BoundSend
 
+from llm4s_notebook.graph._execution import JoinSlot, Origin
+
 from .graphs import ITEMS, LOG, chain, completed, drive, fan, ids, names, nothing, output
 from .holds import AFTER, BEFORE, after, before, proceed
 
@@ -167,11 +169,11 @@ async def test_stored_routes_are_checked_again_when_they_replay() -> None:
         (BoundSend("gone", b"null"), "unknown node 'gone'"),
     ):
         for routes in ((spoilt,), (route, spoilt)):
-            execution = replace(held.execution, parked={parked.id: parked.replaced(routes=routes)})
+            execution = held.execution.replaced(parked={parked.id: parked.replaced(routes=routes)})
             with pytest.raises(InvalidRoute, match=named) as caught:
                 await made.graph.step(made.graph.resume(execution, {"0.0": None}))
             assert (caught.value.node_id, caught.value.task_id) == ("plan", "1.0")
-    twice = replace(held.execution, parked={parked.id: parked.replaced(routes=(route, route))})
+    twice = held.execution.replaced(parked={parked.id: parked.replaced(routes=(route, route))})
     with pytest.raises(InvalidRoute, match="twice"):
         await made.graph.step(made.graph.resume(twice, {"0.0": None}))
     assert output(await drive(made.graph, made.graph.resume(held.execution, {"0.0": None}))) == ["planned", "A", "summ"]
@@ -209,8 +211,8 @@ async def test_a_held_task_keeps_its_slot_and_its_origin(runtime: GraphRuntime) 
     config = RunConfig(interrupt_before="approve", interrupt_after="approve")
     for answer in (None, True, None, None):
         (one,) = held.execution.parked.values()
-        assert one.slot == ("work", "0.0")
-        assert one.origin == ("1.0", "worker")
+        assert one.slot == JoinSlot("work", "0.0")
+        assert one.origin == Origin("1.0", "worker")
         held = await (await runtime.resume("t", made.graph, {one.id: answer}, config))
     assert output(held) == ["planned", "ask a:True", "summ"]
 

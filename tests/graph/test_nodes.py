@@ -12,6 +12,8 @@ from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import EncodeError, InvalidGraph, InvalidResume, InvalidRoute, NodeFailed
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, events
 
+from llm4s_notebook.graph._execution import JoinSlot
+
 from .graphs import LOG, ids, nothing, output
 
 N = StateKey.replace("n", int, initial=0)
@@ -171,9 +173,9 @@ async def test_a_fan_out_makes_one_counted_task_per_payload_and_a_send_an_uncoun
     after: Any = await graph.step(graph.start(None))
     assert [(task.id, task.node, task.input, task.slot) for task in after.frontier] == [
         ("1.0", "takes", b'"alone"', None),
-        ("1.1", "takes", b'"a"', ("join", "0.0")),
-        ("1.2", "takes", b'"b"', ("join", "0.0")),
-        ("1.3", "takes", b'"a"', ("join", "0.0")),
+        ("1.1", "takes", b'"a"', JoinSlot("join", "0.0")),
+        ("1.2", "takes", b'"b"', JoinSlot("join", "0.0")),
+        ("1.3", "takes", b'"a"', JoinSlot("join", "0.0")),
         ("1.4", "end", b"null", None),
     ]
     (one,) = after.activations.values()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sqlite3
 import time
 import weakref
-from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import TypeVar
 
@@ -55,7 +53,7 @@ class SqliteCheckpointer:
         self._pid = os.getpid()
         self._watchers = Watchers()
         self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
-        self._arriving: set[object] = set()  # claims under way
+        self._arriving: weakref.WeakSet[_Arrival] = weakref.WeakSet()  # weak: an interrupt at any step leaves none behind
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -87,15 +85,13 @@ class SqliteCheckpointer:
     async def claim(self, thread_id: str, holder: str, ttl: float) -> Claim:
         """Grant a lease (R6.6). Raises: ConfigError, ThreadBusy, StoreUnavailable."""
         check_ttl(ttl)
-        async with self._coming():
-            granted, _ = await self._write(thread_id, self._claiming(thread_id, holder, ttl, None))
+        granted, _ = await self._arrive(thread_id, self._claiming(thread_id, holder, ttl, None))
         return granted
 
     async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> tuple[Claim, tuple[EventRecord, ...]]:
         """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         check_ttl(ttl)
-        async with self._coming():
-            granted, first = await self._write(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
+        granted, first = await self._arrive(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
         return granted, _numbered(thread_id, commit, first)
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
@@ -172,29 +168,28 @@ class SqliteCheckpointer:
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
 
-    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None, arriving: int = 0) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._alone(thread_id))
+            done = self._writer.attempt(work, lambda: self._alone(thread_id, arriving))
             if done is not None:
                 return done
         return await self._writer.call(work)
 
-    @contextlib.asynccontextmanager
-    async def _coming(self) -> AsyncGenerator[None]:
-        """Around a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
-        one = object()
-        self._arriving.add(one)
+    async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+        """Write a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
+        coming = _Arrival()
         try:
+            self._arriving.add(coming)
             await asyncio.sleep(0)
-            yield
+            return await self._write(thread_id, work, commit, arriving=1)
         finally:
-            self._arriving.discard(one)
+            self._arriving.discard(coming)
 
-    def _alone(self, thread_id: str) -> bool:
+    def _alone(self, thread_id: str, arriving: int = 0) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if len(self._arriving) > (0 if thread_id in held else 1):
+        if len(self._arriving) > arriving:  # more than the caller itself
             return False
         if len(held) > 1 or (held and thread_id not in held):
             now = self._clock.now()
@@ -321,6 +316,10 @@ class SqliteCheckpointer:
         self._watchers.all_changed()
         for lane in lanes:
             await asyncio.to_thread(lane.join)
+
+
+class _Arrival:
+    """A claim under way."""
 
 
 def _handy(commit: Commit) -> bool:
