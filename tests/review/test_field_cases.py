@@ -45,10 +45,8 @@ async def test_a_blank_reason_from_a_browser_says_that_a_person_decided(store: C
     await session.run("ship")
     await Browser(session).submit({"decision": "reject", "id": session.state().pending[0].id, "reason": " "})
     await settled(session)
-    assert (
-        "a reviewer refused this call; it was not run"
-        in [message for message in session.state().messages if message.role == "tool"][0].text
-    )
+    (result,) = [message for message in session.state().messages if message.role == "tool"]
+    assert "a reviewer refused this call; it was not run" in result.text
 
 
 async def test_an_edited_call_is_shown_as_edited_with_what_ran(store: Checkpointer):
