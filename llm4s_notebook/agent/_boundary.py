@@ -61,8 +61,11 @@ async def run_boundary(
     Raises: ConfigError for a question that belongs to no asking middleware of the agent (4.3.10).
     """
     for member in members:
+        stack = member.stack.before if hook is MiddlewareHook.BEFORE_AGENT else member.stack.after
+        if not stack:
+            continue
         own = HookContext(context, member.id, answers)
-        for middleware in member.stack.before if hook is MiddlewareHook.BEFORE_AGENT else member.stack.after:
+        for middleware in stack:
             outcome = await _one(member, middleware, hook, text, own)
             if not isinstance(outcome, Passed):
                 return outcome

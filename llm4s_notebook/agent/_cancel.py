@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ..graph import RunContext
 
@@ -57,20 +57,15 @@ async def without_leftovers(step: Awaitable[T], context: RunContext) -> T:
     """
     task = asyncio.current_task()
     before = task.cancelling() if task is not None else 0
+    cancelled = False
     try:
-        made = await step
+        return await step
     except asyncio.CancelledError:
+        cancelled = True
         raise
-    except BaseException:
-        _drop(task, before, context)
-        raise
-    _drop(task, before, context)
-    return made
-
-
-def _drop(task: asyncio.Task[Any] | None, before: int, context: RunContext) -> None:
-    while task is not None and task.cancelling() > before and not context.cancelled:
-        task.uncancel()
+    finally:
+        while task is not None and not cancelled and task.cancelling() > before and not context.cancelled:
+            task.uncancel()
 
 
 def _requested() -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..errors import ConfigError
 from ..graph import Command, RunContext, ThreadState
-from ..models import AssistantMessage
+from ..models import AssistantMessage, ToolMessage
 from ._call_secrets import CALL_SECRETS
 from ._family import MemberNodes
 from ._messages import MESSAGES, TOOL_RESULTS, AppendMessages
@@ -26,8 +24,15 @@ def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Comm
     if missing or stray:
         problems = [f"call '{id}' has no recorded result" for id in missing] + [f"a result for '{id}' belongs to no call" for id in stray]
         raise ConfigError(field="tool loop", problems=problems)
-    stored = tuple(replace(results[call.id], id=f"{context.task_id}/tool/{call.id}") for call in message.tool_calls)
+    stored = tuple([_placed(results[call.id], context) for call in message.tool_calls])
     command = Command().update(MESSAGES, AppendMessages(stored)).remove(TOOL_RESULTS)
     if state.is_set(CALL_SECRETS):
         command = command.remove(CALL_SECRETS)
     return command.goto(nodes.model)
+
+
+def _placed(result: ToolMessage, context: RunContext) -> ToolMessage:
+    """The result under its id in the history."""
+    return ToolMessage(
+        result.content, result.tool_call_id, result.is_error, result.outcome, f"{context.task_id}/tool/{result.tool_call_id}"
+    )

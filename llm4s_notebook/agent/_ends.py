@@ -98,7 +98,7 @@ async def let_out(
             command = Command()
             if outcome.text != text:
                 command = command.update(MESSAGES, ReplaceMessage(replace(stored, content=outcome.text)))
-            return command.update(TURN, replace(turn, outcome=Outcome("completed", answer=outcome.text)))
+            return command.update(TURN, turn.ended(Outcome("completed", answer=outcome.text)))
 
 
 def _final_answer(state: ThreadState) -> AssistantMessage:

@@ -29,7 +29,7 @@ async def call_model(
     """One model step of this agent, or the end of the turn when its steps are used up."""
     turn = state[TURN]
     if turn.steps >= member.max_steps:
-        return Command().update(TURN, replace(turn, outcome=Outcome("step-limit")))
+        return Command().update(TURN, turn.ended(Outcome("step-limit")))
     request, checked = _request(member, state)
     step = ModelStep(member, context, answers, checked)
     completion = await step.run(request)
@@ -37,7 +37,7 @@ async def call_model(
         return _asks(family, member, step, answers, context)
     announce(context, _completed(member, completion, step.attempts))
     message, secrets = hiding(member.secret_places, _stored(completion.message, context))
-    command = Command().update(USAGE, UsageEntry(completion.model, completion.usage)).update(TURN, replace(turn, steps=turn.steps + 1))
+    command = Command().update(USAGE, UsageEntry(completion.model, completion.usage)).update(TURN, turn.stepped())
     return _routed(family, member, message, secrets, command, context)
 
 
@@ -49,7 +49,7 @@ def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
         stored = sent_after(stored, transfer)
         checked = 0
     else:
-        checked = next((at for at in range(len(stored) - 1, -1, -1) if isinstance(stored[at], AssistantMessage)), 0)
+        checked = next((at + 1 for at in range(len(stored) - 1, -1, -1) if isinstance(stored[at], AssistantMessage)), 0)
     if member.system_prompt is None:
         return ModelRequest(tuple(stored), member.offered), checked
     return ModelRequest((SystemMessage(member.system_prompt), *stored), member.offered), checked + 1 if checked else 0

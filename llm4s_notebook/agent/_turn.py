@@ -58,6 +58,14 @@ class Turn:
     transfer: Transfer | None = None
     outcome: Outcome | None = None
 
+    def stepped(self) -> Turn:
+        """One step further."""
+        return Turn(self.query, self.message_id, self.steps + 1, self.agent, self.transfer, self.outcome)
+
+    def ended(self, outcome: Outcome) -> Turn:
+        """The turn with its end."""
+        return Turn(self.query, self.message_id, self.steps, self.agent, self.transfer, outcome)
+
 
 @dataclass(frozen=True, slots=True)
 class UsageEntry:

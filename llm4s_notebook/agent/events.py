@@ -150,7 +150,10 @@ def _adapter(kind: type[AgentEvent]) -> TypeAdapter[AgentEvent]:
 
 def announce(context: RunContext, event: AgentEvent) -> None:
     """Emit a durable event with the task's result, or tell a live one now."""
-    (context.emit if event.durable else context.progress)(event.name, event)
+    if event.durable:
+        context.emit(event.name, event)
+    elif context.followed:
+        context.progress(event.name, event)
 
 
 def decode(name: str, payload: Any) -> AgentEvent | None:

@@ -153,11 +153,12 @@ class EventDraft(NamedTuple):
 
 def numbered(thread_id: str, first: int, drafts: Iterable[EventDraft]) -> tuple[EventRecord, ...]:
     """The events of one commit, one behind the other from `first` (R6.21)."""
-    records: list[EventRecord] = []
-    for run_id, event, timestamp, checkpoint_id, task_id, node_id in drafts:
-        records.append(EventRecord(thread_id, first, run_id, checkpoint_id, task_id, node_id, timestamp, event))
-        first += 1
-    return tuple(records)
+    return tuple(
+        [
+            EventRecord(thread_id, sequence, run_id, checkpoint_id, task_id, node_id, timestamp, event)
+            for sequence, (run_id, event, timestamp, checkpoint_id, task_id, node_id) in enumerate(drafts, first)
+        ]
+    )
 
 
 _BY_NAME: Mapping[str, type[RunEvent]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from ._shape import MISSING, VALUE, Shape, plan
 from ._types import (
     SETTLED,
     Checkpoint,
+    CheckpointDraft,
     CheckpointHeader,
     Claim,
     Commit,
@@ -25,6 +26,8 @@ from ._types import (
     ThreadSummary,
     Waiting,
 )
+
+_payload_text = json.JSONEncoder(allow_nan=False).encode
 
 
 class _Stored(NamedTuple):
@@ -81,9 +84,10 @@ class MemoryThread:
 
     def commit(self, commit: Commit, token: int) -> int:
         """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
-        check_commit(self.thread_id, commit, latest=self.latest_id, settled=self.settled, known=self._checkpoints.__contains__)
+        latest = self._latest.header.id if self._latest else None
+        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
-        if commit.checkpoints and not _fits(base, [op for draft in commit.checkpoints for op in draft.patch]):
+        if not _fits(base, commit.checkpoints):
             try:
                 plan((op for draft in commit.checkpoints for op in draft.patch), lambda section, name: _shape(base, section, name))
             except InvalidCommit as error:
@@ -94,7 +98,7 @@ class MemoryThread:
             self._drop_turn()
             self.live = base
         if commit.checkpoints:
-            self._writes.clear()
+            self._writes = []
         first = self._next_event
         for header, patch in commit.checkpoints:
             apply_patch(self.live, patch)
@@ -103,8 +107,8 @@ class MemoryThread:
                 self.settled = header.id
             if self.created_at is None:
                 self.created_at = header.created_at
-        self._writes.extend(commit.writes)
-        self._events.extend(stored)
+        self._writes += commit.writes
+        self._events += stored
         self._next_event = first + len(stored)
         return first
 
@@ -114,10 +118,11 @@ class MemoryThread:
         if not isinstance(event, Custom):
             return draft
         try:
-            payload = json.dumps(event.payload, allow_nan=False)
+            payload = _payload_text(event.payload)
         except (TypeError, ValueError) as error:
             raise InvalidCommit(reason=f"the payload of event '{event.name}' is not JSON: {error}", thread_id=self.thread_id) from error
-        return draft._replace(event=replace(event, payload=payload))
+        kept = Custom(event.name, event.version, payload)
+        return EventDraft(draft.run_id, kept, draft.timestamp, draft.checkpoint_id, draft.task_id, draft.node_id)
 
     def _drop_turn(self) -> None:
         """Take every checkpoint after the newest settled one out of the history (R6.36)."""
@@ -228,19 +233,21 @@ class MemoryThread:
         return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
 
 
-def _fits(entries: Entries, patch: Sequence[PatchOp]) -> bool:
-    """True if the patch certainly fits, at a glance: what every superstep does. Otherwise it has to be planned to know."""
-    appended: list[tuple[str, str]] = []
-    for op in patch:
-        kind = type(op)
-        if kind is Append:
+def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
+    """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
+    values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
+    for _, patch in checkpoints:
+        for op in patch:
             at = (op.section, op.name)
-            if at in entries and type(entries[at]) is bytes:
+            if type(op) is Set:
+                values[at] = True
+            elif type(op) is Unset:
+                values[at] = False
+            elif type(op) is not Append or (values[at] if at in values else at in entries and type(entries[at]) is bytes):
                 return False
-            appended.append(at)
-        elif kind is not Set and kind is not Unset:
-            return False
-    return not appended or {(op.section, op.name) for op in patch if type(op) is not Append}.isdisjoint(appended)
+            else:
+                values[at] = False
+    return True
 
 
 def _shape(entries: Entries, section: str, name: str) -> Shape:

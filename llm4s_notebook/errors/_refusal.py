@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from ._base import Llm4sError, listed
+from ._base import Llm4sError, listed, printable
 
 
 class Refusal(Llm4sError):
@@ -274,14 +274,14 @@ class Refused(Refusal):
     """A hook or a guardrail refuses a text; `reason` says why (D21)."""
 
     def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+        self.reason = printable(str(reason))  # it is stored, and shown to a reviewer
+        super().__init__(self.reason)
 
 
 class GuardrailBlocked(Refusal):
     """A guardrail refused a text: the first failing guardrail, and every failure's reason (6.1.3)."""
 
     def __init__(self, *, guardrail: str, reason: str) -> None:
-        self.guardrail = guardrail
-        self.reason = reason
-        super().__init__(reason, where=f"guardrail '{guardrail}'", next_step="change the text; the thread is usable at once")
+        self.guardrail = printable(str(guardrail))
+        self.reason = printable(str(reason))
+        super().__init__(self.reason, where=f"guardrail '{self.guardrail}'", next_step="change the text; the thread is usable at once")

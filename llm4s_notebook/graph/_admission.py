@@ -116,25 +116,27 @@ class Admission:
         run_id = config.run_id or self._new_id()
         entry = execution.frontier[0]
         drafts = Drafts(plan, thread_id, run_id, self._clock)
-        claim = drafts.checkpoint(
-            CheckpointStatus.RUNNING, execution, (*patch, Set("task", entry.id, task_record(plan, entry))), parent=parent, settled=settled
-        )
-        told = [drafts.event(events.RunStarted(config.principal), claim.header.id)]
+        now = self._clock.now()
+        patch = (*patch, Set("task", entry.id, task_record(plan, entry)))
+        claim = drafts.checkpoint(CheckpointStatus.RUNNING, execution, patch, parent=parent, settled=settled, now=now)
+        told = [drafts.event(events.RunStarted(config.principal), claim.header.id, now)]
         checkpoints = [claim]
         began = execution.superstep
         following = await self._entered(execution, config, thread_id, run_id, birth_id, claim.header.id)
         if following is not None:
             advanced, results = following
+            now = self._clock.now()
             journal = journal_of(plan, results, advanced, inline=False)
             execution = advanced.execution
             draft = drafts.checkpoint(
-                CheckpointStatus.RUNNING, execution, advanced.patch, parent=claim.header.id, settled=settled, journal=journal
+                CheckpointStatus.RUNNING, execution, advanced.patch, parent=claim.header.id, settled=settled, journal=journal, now=now
             )
-            told.extend(event for result in results for event in drafts.task_events(claim.header.id, result))
-            told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id))
+            for result in results:
+                told += drafts.task_events(claim.header.id, result, now)
+            told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
             checkpoints.append(draft)
         token, opening = await self._claim(thread_id, run_id, checkpoints, told)
-        return Admitted(graph, execution, thread_id, run_id, birth_id, config, checkpoints[-1].header.id, settled, token, opening, began)
+        return Admitted(graph, execution, drafts, birth_id, config, checkpoints[-1].header.id, settled, token, opening, began)
 
     async def resume(self, thread_id: str, graph: AnyGraph, answers: Answers, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NotSuspended; RestoreRejected; InvalidResume; CheckpointWriteFailed."""
@@ -159,7 +161,7 @@ class Admission:
         told = [drafts.event(events.RunResumed(tuple(id for id, _ in tasks), config.principal), claim.header.id)]
         token, opening = await self._claim(thread_id, run_id, [claim], told)
         id, began = claim.header.id, execution.superstep
-        return Admitted(graph, execution, thread_id, run_id, before.birth_id, config, id, before.settled, token, opening, began)
+        return Admitted(graph, execution, drafts, before.birth_id, config, id, before.settled, token, opening, began)
 
     async def recover(self, thread_id: str, graph: AnyGraph, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NothingToRecover; PendingInterrupts; RestoreRejected; CheckpointWriteFailed.
@@ -197,7 +199,7 @@ class Admission:
         opening = records[0].sequence or 1
         self._publish(thread_id, records)
         id, began = draft.header.id, execution.superstep
-        return Admitted(graph, execution, thread_id, run_id, birth_id, config, id, settled, claim.token, opening, began, recorded)
+        return Admitted(graph, execution, drafts, birth_id, config, id, settled, claim.token, opening, began, recorded)
 
     # -- reading the thread ------------------------------------------------------------------------------------------
 
@@ -301,8 +303,8 @@ class Admission:
         held = held_before(entry, config) or entry.node in config.interrupt_after
         if not execution.plan.nodes[entry.node].bookkeeping or held or config.durability is Durability.ON_EXIT:
             return None
-        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id, running=set()).run()
         caller = asyncio.current_task()
+        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id, caller, running=set()).run()
         if caller is not None and caller.cancelling():
             raise asyncio.CancelledError
         if results[0].ending is not Ending.COMPLETED:

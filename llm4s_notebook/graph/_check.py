@@ -25,7 +25,7 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
     """
     if returned is None:
         returned = _EMPTY
-    if isinstance(returned, Command):
+    if type(returned) is Command:
         writes = bind_writes(spec, task.id, returned.updates) if returned.updates else ()
         routes = _bind_routes(plan, spec, task, returned.routes) if returned.routes else ()
         return TaskResult(task, Ending.COMPLETED, writes, routes, emitted=tuple(context.emitted))
@@ -83,8 +83,7 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
     declared = spec.writes
     for operation in operations:
         key = operation.key
-        known = declared.get(key.id)
-        if known is not key and known != key:
+        if key.id not in declared or (declared[key.id] is not key and declared[key.id] != key):
             raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
     return tuple([encode_operation(operation) for operation in operations])
 
@@ -116,7 +115,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
             if not node.codec.unit:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"goes to node '{node.id}', which takes a payload: send it one")
             bound.append(BoundSend(node.id, NULL))
-        elif isinstance(route, FanOut):
+        elif type(route) is FanOut:
             join = route.join
             try:
                 known = join.owner is plan.owner and join.id in plan.dynamic_joins
@@ -128,7 +127,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"fans out to join '{join.id}' twice in one command")
             joins.add(join.id)
             encode = node.codec.encode
-            bound.append(BoundFanOut(join.id, node.id, tuple(encode(payload) for payload in route.payloads)))
+            bound.append(BoundFanOut(join.id, node.id, tuple([encode(payload) for payload in route.payloads])))
         else:
             bound.append(BoundSend(node.id, node.codec.encode(route.payload)))
     return tuple(bound)

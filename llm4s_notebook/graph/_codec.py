@@ -124,9 +124,9 @@ class Codec(Generic[T]):
             return NULL, value
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
-            if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+            if b"NaN" in data or b"Infinity" in data:
                 _check_numbers(data)
-            return data, self._load(data, strict=True)
+            return data, self._load(data, strict=True)  # where a number too long to be read again is found
         except ValidationError as error:
             raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error
         except (PydanticSerializationError, ValueError, TypeError, RecursionError, AttributeError) as error:

@@ -56,6 +56,7 @@ Operation: TypeAlias = Update | Remove
 Route: TypeAlias = Goto | Send | FanOut
 
 
+@final
 class Command(NamedTuple):
     """Immutable; each method returns a new command with one more update or route at the end."""
 

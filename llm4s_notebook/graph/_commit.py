@@ -87,9 +87,10 @@ class Ledger:
 
     def add(self, checkpoint: CheckpointDraft, events: Iterable[EventDraft]) -> None:
         """A committed superstep or a closing checkpoint; it replaces the pending writes of its predecessor (R6.20)."""
-        self._batch.checkpoints.append(checkpoint)
-        self._batch.writes.clear()
-        self._batch.events.extend(events)
+        batch = self._batch
+        batch.checkpoints.append(checkpoint)
+        batch.writes = []
+        batch.events += events
         self.latest = checkpoint.header.id
 
     def replace(self, checkpoint: CheckpointDraft, events: Iterable[EventDraft]) -> None:
@@ -99,12 +100,12 @@ class Ledger:
 
     def say(self, events: Iterable[EventDraft]) -> None:
         """Events that belong to no new checkpoint."""
-        self._batch.events.extend(events)
+        self._batch.events += events
 
     def note(self, write: PendingWrite, events: Iterable[EventDraft]) -> None:
         """A finished task's result, to be kept if its superstep does not commit (R3.19)."""
         self._batch.writes.append(write)
-        self._batch.events.extend(events)
+        self._batch.events += events
 
     def finished(self, record: Callable[[], None]) -> None:
         """A task of several ended: make its result durable while its siblings run. `record` notes it, once it is to be written.

@@ -122,7 +122,7 @@ class CompiledGraph(Generic[In, Out]):
             return self.conclude(execution)
         caller = asyncio.current_task()
         cancels = caller.cancelling() if caller else 0
-        results = await Superstep(execution, RunVoice(config), "").run()
+        results = await Superstep(execution, RunVoice(config), "", caller).run()
         if caller and caller.cancelling() > cancels:
             raise asyncio.CancelledError
         failure: BaseException | None = None

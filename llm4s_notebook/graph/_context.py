@@ -24,6 +24,7 @@ class RunVoice:
     birth_id: str = ""
     cancelled: Callable[[], bool] = _never
     progress: Callable[[RunContext, str, int, Any], None] | None = None
+    followed: Callable[[], bool] = _never
     active: dict[str, str] = field(default_factory=dict[str, str])
     """task id -> node id of the calls under way."""
 
@@ -63,6 +64,11 @@ class RunContext:
     def cancelled(self) -> bool:
         """True once the run is being cancelled or has timed out; a plain function should look at it (D24)."""
         return self._voice.cancelled()
+
+    @property
+    def followed(self) -> bool:
+        """True while somebody in this process follows the thread; live progress reaches nobody else."""
+        return self._voice.followed()
 
     def emit(self, name: str, payload: Any, version: int = 1) -> None:
         """Record a durable custom event, committed with the task's result and dropped if it fails (R7.4). Raises: EncodeError."""

@@ -89,10 +89,10 @@ class Drafts:
         task = result.task
         events = [EventDraft(self.run_id, event, now, checkpoint_id, task.id, task.node)]
         if result.emitted and result.ending is not Ending.FAILED:
-            events.extend(
+            events += [
                 EventDraft(self.run_id, Custom(name, version, payload), now, checkpoint_id, task.id, task.node)
                 for name, version, payload in result.emitted
-            )
+            ]
         return events
 
 

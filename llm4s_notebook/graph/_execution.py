@@ -1,13 +1,13 @@
 """Where a thread's run stands: an immutable value (R1.32-R1.34).
 
-What is made for every task is a named tuple: as immutable as a frozen dataclass, and made in a quarter of its time.
+What is made for every superstep is a named tuple: as immutable as a frozen dataclass, and made in a quarter of its time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, final
 
 from ._config import BreakpointPhase
 from ._plan import Plan
@@ -28,14 +28,18 @@ class Origin(NamedTuple):
     node_id: str
 
 
-class BoundSend(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundSend:
     """A checked route to one task; `payload` is JSON text."""
 
     node: str
     payload: bytes
 
 
-class BoundFanOut(NamedTuple):
+@final
+@dataclass(slots=True)
+class BoundFanOut:
     """A checked fan-out; `payloads` are JSON texts."""
 
     join: str
@@ -88,8 +92,7 @@ class Activation(NamedTuple):
     arrived: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Execution:
+class Execution(NamedTuple):
     """Superstep number, state, frontier, joins and what is parked. Belongs to the graph object that made it (R1.32)."""
 
     plan: Plan

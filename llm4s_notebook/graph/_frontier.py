@@ -6,7 +6,7 @@ Whatever order tasks finish in, results come here in frontier order, and everyth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
 
 from ..checkpoint import Append, PatchOp, Set, Unset
 from ..errors import UnsatisfiedJoin
@@ -18,12 +18,11 @@ from ._execution import Activation, BoundFanOut, Execution, JoinSlot, Parked, Ta
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import activation_record, arrival_record, parked_record, task_record
-from ._state import Applied, Write, apply_writes
-
-_NOTHING: Final[Mapping[str, Any]] = {}
+from ._state import Applied, apply_writes
 
 
-class Routed(NamedTuple):
+@dataclass(slots=True)
+class Routed:
     """What a completed task set in motion at one node: the tasks made, and the dynamic join that counts them."""
 
     node: str
@@ -31,16 +30,18 @@ class Routed(NamedTuple):
     join: str | None = None
 
 
-class Advance(NamedTuple):
-    """The execution after a superstep and the patch that brings a store there. `blocked` is a Block's error (R3.22)."""
+@dataclass(slots=True)
+class Advance:
+    """The execution after a superstep and the patch that brings a store there.
+
+    `blocked` is a Block's error (R3.22); `routed` says what each completed task set in motion, for the journal.
+    """
 
     execution: Execution
     patch: tuple[PatchOp, ...]
     applied: Applied
-    writes: tuple[Write, ...]
+    routed: Mapping[str, list[Routed]]
     blocked: BaseException | None = None
-    routed: Mapping[str, list[Routed]] = _NOTHING
-    """By completed task, for the journal."""
 
 
 def advance(execution: Execution, results: Sequence[TaskResult], config: RunConfig, *, record: bool = True) -> Advance:
@@ -70,7 +71,7 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
             blocked = result.error
     superstep = execution.superstep + 1
     if blocked is not None:
-        return Advance(Execution(plan, superstep, applied.slots, (), {}, {}, {}), (), applied, writes, blocked)
+        return Advance(Execution(plan, superstep, applied.slots, (), {}, {}, {}), (), applied, {}, blocked)
     schedule = _Schedule(plan, execution, superstep)
     schedule.follow(completed)
     schedule.release()
@@ -81,16 +82,15 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
         plan, superstep, applied.slots, tuple(schedule.tasks), schedule.arrivals, schedule.activations, parked, bool(newly_parked)
     )
     if not record:
-        return Advance(following, (), applied, writes)
-    patch = applied.patch
-    for task in execution.frontier:
-        patch.append(Unset("task", task.id))
-    patch += schedule.patch
-    for task in schedule.tasks:
-        patch.append(Set("task", task.id, task_record(plan, task)))
-    for one in newly_parked:
-        patch.append(Set("parked", one.id, parked_record(plan, one)))
-    return Advance(following, tuple(patch), applied, writes, None, schedule.routed)
+        return Advance(following, (), applied, schedule.routed)
+    patch = (
+        *applied.patch,
+        *[Unset("task", task.id) for task in execution.frontier],
+        *schedule.patch,
+        *[Set("task", task.id, task_record(plan, task)) for task in schedule.tasks],
+        *[Set("parked", one.id, parked_record(plan, one)) for one in newly_parked],
+    )
+    return Advance(following, patch, applied, schedule.routed)
 
 
 _NOBODY: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ class _Schedule:
                 for target in spec.edges:
                     made.append(Routed(target, (self._schedule(target, NULL),)))
                 for route in result.routes:
-                    if isinstance(route, BoundFanOut):
+                    if type(route) is BoundFanOut:
                         made.append(Routed(route.node, self._fan_out(task, route), route.join))
                     else:
                         made.append(Routed(route.node, (self._schedule(route.node, route.payload),)))
@@ -172,14 +172,19 @@ class _Schedule:
         self.patch.extend(Set("activation", key, activation_record(activations[key])) for key in self._opened if key in activations)
         self.activations = activations
 
-    def _schedule(self, node: str, payload: bytes, slot: JoinSlot | None = None) -> str:
+    def _schedule(self, node: str, payload: bytes) -> str:
         id = _ids.task_id(self.superstep, len(self.tasks))
-        self.tasks.append(Task(id, node, payload, slot))
+        self.tasks.append(Task(id, node, payload))
         return id
 
     def _fan_out(self, task: Task, route: BoundFanOut) -> tuple[str, ...]:
         slot = JoinSlot(route.join, task.id)
-        children = tuple(self._schedule(route.node, payload, slot) for payload in route.payloads)
+        made = [
+            Task(_ids.task_id(self.superstep, ordinal), route.node, payload, slot)
+            for ordinal, payload in enumerate(route.payloads, len(self.tasks))
+        ]
+        self.tasks += made
+        children = tuple([child.id for child in made])
         self._opened[_ids.activation_id(task.id, route.join)] = Activation(route.join, task.id, children)
         return children
 

@@ -88,8 +88,16 @@ class RunHandle(Awaitable[Outcome]):
             loop = asyncio.get_running_loop()
             waiter: asyncio.Future[None] = loop.create_future()
             self._waiters.append((loop, waiter))
-        while not waiter.done():
-            await asyncio.wait({waiter}, timeout=_WAKE_EVERY)
+
+        def wake() -> None:
+            nonlocal timer
+            timer = loop.call_later(_WAKE_EVERY, wake)
+
+        timer = loop.call_later(_WAKE_EVERY, wake)
+        try:
+            await waiter
+        finally:
+            timer.cancel()
 
     async def _result(self) -> Outcome:
         await self.ended()

@@ -6,7 +6,6 @@ Each is one claim that is freed in the commit that makes the change, so none of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from ..checkpoint import (
@@ -165,7 +164,7 @@ class History:
             before = latest.checkpoint
             restored = graph.restored(before)
             applied = apply_writes(plan.keys, restored.execution.slots, writes)
-            execution = replace(restored.execution, slots=applied.slots, superstep=restored.execution.superstep + 1)
+            execution = restored.execution._replace(slots=applied.slots, superstep=restored.execution.superstep + 1)
             drafts = Drafts(plan, thread_id, run_id, self._clock)
             patch = (*restored.rewrite, *applied.patch)
             draft = drafts.checkpoint(before.status, execution, patch, parent=before.id, settled=settled_of(before.header))

@@ -6,23 +6,27 @@ route names the tasks it made. A closing Failed checkpoint keeps names only, sin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pydantic_core import to_json
+
 from ..checkpoint import Checkpoint, Entries
 from ..errors import DecodeError
-from ._codec import NULL, decode_json, encode_json
+from ._codec import NULL, decode_json
 from ._frontier import Advance, Routed
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import text, update_record
-from ._state import SECTION
+from ._state import SECTION, Write
 
 _SHORT = 64
 _ITEM = "$item"
 _MARK = b'"$item"'
-_ENDINGS = {ending: ending.name.lower().encode() for ending in Ending}
+_ESCAPED = re.compile(rb"\\.")  # within a JSON string
+_ENDINGS = {ending: ending.encode() for ending in Ending}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class TaskRecord:
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
     nodes = plan.nodes
-    parts: list[bytes] = []
+    lines: list[bytes] = []
     at = 0
     for result in results:
         task = result.task
@@ -58,51 +62,47 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
                 shown = [
                     update_record(plan, write, write.data)
                     if write.data is None or len(write.data) <= _SHORT
-                    else _long_update(plan, following, at + offset)
-                    for offset, write in enumerate(result.writes)
+                    else _long_update(plan, following, write, index)
+                    for index, write in enumerate(result.writes, at)
                 ]
                 line += b',"updates":[%b]' % b",".join(shown)
-            made = following.routed.get(task.id)
-            if made:
-                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in made])
+            if task.id in following.routed:
+                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in following.routed[task.id]])
         at += len(result.writes)
-        parts.append(line + b"}")
-    return b"[" + b",".join(parts) + b"]"
+        lines.append(line + b"}")
+    return b"[%b]" % b",".join(lines)
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
-    node, tasks = plan.nodes[routed.node].text, b",".join([text(task) for task in routed.tasks])
+    node, tasks = plan.nodes[routed.node].text, to_json(routed.tasks)
     if routed.join is None:
-        return b'{"node":%b,"tasks":[%b]}' % (node, tasks)
-    return b'{"node":%b,"join":%b,"tasks":[%b]}' % (node, text(routed.join), tasks)
+        return b'{"node":%b,"tasks":%b}' % (node, tasks)
+    return b'{"node":%b,"join":%b,"tasks":%b}' % (node, text(routed.join), tasks)
 
 
-def _long_update(plan: Plan, following: Advance, index: int) -> bytes:
+def _long_update(plan: Plan, following: Advance, write: Write, index: int) -> bytes:
     """An update whose text is long: it refers to the list item that it became, or that it holds."""
-    write = following.writes[index]
     data = write.data
-    if data is None or _MARK in data:
-        return update_record(plan, write, data)
-    place = following.applied.placed.get(index)
-    if place is not None:
-        return b'{"key":' + text(write.key) + b',"item":%d}' % place
-    added = following.applied.added.get(write.key)
-    if not added:
-        return update_record(plan, write, data)
-    places = {item: [_ITEM, place] for place, item in added if len(item) > _SHORT}
-    shortened = encode_json(_refer(decode_json(data), places)) if places else data
-    return update_record(plan, write, shortened)
+    if data is not None and _MARK not in data:
+        placed, added = following.applied.placed, following.applied.added
+        if index in placed:
+            return b'{"key":%b,"item":%d}' % (plan.keys[write.key].text, placed[index])
+        if write.key in added:
+            shorter = _referring(data, added[write.key])
+            if shorter is not data:
+                return b'%b,"refers":true}' % update_record(plan, write, shorter)[:-1]
+    return update_record(plan, write, data)
 
 
-def _refer(value: Any, places: Mapping[bytes, Sequence[Any]]) -> Any:
-    """The value with every object that is a new list item replaced by a reference to it."""
-    if isinstance(value, dict):
-        given = cast(dict[str, Any], value)
-        place = places.get(encode_json(given))
-        return {_ITEM: place[1]} if place is not None else {name: _refer(one, places) for name, one in given.items()}
-    if isinstance(value, list):
-        return [_refer(one, places) for one in cast(list[Any], value)]
-    return value
+def _referring(data: bytes, items: Mapping[int, bytes]) -> bytes:
+    """JSON text with a reference in place of every long object in it that is one of these list items."""
+    for place, item in items.items():
+        if len(item) > _SHORT and item.startswith(b"{"):
+            before, found, after = data.partition(item)
+            # an object's text is an object wherever no string is open before it
+            if found and _ESCAPED.sub(b"", before).count(b'"') % 2 == 0:
+                data = b'%b{"$item":%d}%b' % (before, place, after)
+    return data
 
 
 def task_records(checkpoint: Checkpoint, parent: Checkpoint | None = None) -> tuple[TaskRecord, ...]:
@@ -146,5 +146,5 @@ def _resolved(update: dict[str, Any], entries: Entries) -> dict[str, Any]:
     if "item" in update:
         return {"key": update["key"], "value": item(update["item"])}
     if "value" in update:
-        return {"key": update["key"], "value": walk(update["value"])}
+        return {"key": update["key"], "value": walk(update["value"]) if update.get("refers") is True else update["value"]}
     return {"key": update["key"], "remove": True}

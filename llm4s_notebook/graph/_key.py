@@ -23,7 +23,20 @@ class StateKey(Generic[A, U]):
     Two keys are equal when id, JSON Schema of value and update, initial value and version are equal (D1).
     """
 
-    __slots__ = ("_fingerprint", "appends", "codec", "id", "initial_data", "item", "reduce", "replaces", "text", "update_codec", "version")
+    __slots__ = (
+        "_fingerprint",
+        "_initial",
+        "appends",
+        "codec",
+        "id",
+        "initial_data",
+        "item",
+        "reduce",
+        "replaces",
+        "text",
+        "update_codec",
+        "version",
+    )
 
     def __init__(
         self,
@@ -54,7 +67,7 @@ class StateKey(Generic[A, U]):
         self.item: Codec[Any] | None = None
         if get_origin(value) is list or value is list:
             self.item = Codec((get_args(value) or (Any,))[0], version=version)
-        self.initial_data = self.codec.encode(initial)
+        self.initial_data, self._initial = self.codec.settle(initial)
         self._fingerprint: str | None = None
 
     @classmethod
@@ -80,8 +93,8 @@ class StateKey(Generic[A, U]):
         return self._fingerprint
 
     def initial(self) -> A:
-        """A fresh initial value."""
-        return self.codec.decode(self.initial_data)
+        """The initial value; a fresh one where a reader could change it."""
+        return self._initial if self.codec.shareable else self.codec.decode(self.initial_data)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -33,14 +33,15 @@ class LeaseKeeper:
         self._checkpointer = checkpointer
         self._policy = policy
         self._leases: set[Lease] = set()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def keep(self, thread_id: str, token: int, alive: Callable[[], bool]) -> Lease:
         """Renew this claim every `renew_every` seconds until `drop`, and as long as its run is alive."""
         lease = Lease(thread_id, token, time.monotonic() + self._policy.renew_every, alive)
-        with self._changed:
+        with self._lock:
             self._leases.add(lease)
             if self._thread is None and not self._closed and sys.platform != "emscripten":
                 self._thread = threading.Thread(target=self._renew, name="llm4s-claims", daemon=True)
@@ -49,7 +50,7 @@ class LeaseKeeper:
 
     def drop(self, lease: Lease) -> None:
         """Renew it no more."""
-        with self._changed:
+        with self._lock:
             self._leases.discard(lease)
 
     def close(self) -> None:

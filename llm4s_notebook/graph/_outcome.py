@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import StrEnum, auto
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ._codec import decode_json
 from ._config import BreakpointPhase
@@ -15,7 +15,7 @@ from ._state import ThreadState, Write
 Out = TypeVar("Out")
 
 
-class Ending(Enum):
+class Ending(StrEnum):
     """How one task of a superstep ended."""
 
     COMPLETED = auto()
@@ -26,7 +26,8 @@ class Ending(Enum):
     CANCELLED = auto()
 
 
-class TaskResult(NamedTuple):
+@dataclass(slots=True)
+class TaskResult:
     """One task's checked result. `recorded` when it was taken from a pending write and not run (R8.10)."""
 
     task: Task

@@ -14,9 +14,10 @@ from ._lease import Lease
 
 @dataclass(slots=True, eq=False)
 class Place:
-    """One thread taken. `loop` is where its call lives; `handle` and `lease` are set once a run was admitted."""
+    """One thread taken. `loop` is where its call lives, `task` a run's own; `handle` and `lease` are set once a run was admitted."""
 
     loop: asyncio.AbstractEventLoop
+    task: asyncio.Task[None] | None = None
     handle: RunHandle | None = None
     lease: Lease | None = None
 

@@ -13,9 +13,10 @@ Values that are JSON text already are put in as they are: nothing is decoded to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from json.encoder import encode_basestring
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..errors import EncodeError
 from ._codec import encode_json
@@ -30,8 +31,8 @@ from ._state import Write
 def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
     try:
-        return encode_basestring(value).encode()
-    except UnicodeEncodeError as error:
+        return to_json(value)
+    except PydanticSerializationError as error:
         raise EncodeError(problems=[str(error)], what="an id") from error
 
 
@@ -46,8 +47,10 @@ def _place(slot: JoinSlot | None, origin: Origin | None) -> bytes:
     return placed
 
 
-def routes_record(plan: Plan, routes: Iterable[BoundRoute]) -> bytes:
+def routes_record(plan: Plan, routes: Sequence[BoundRoute]) -> bytes:
     """Checked routes as a JSON array; each with the schema version of its payload's codec."""
+    if not routes:
+        return b"[]"
     parts: list[bytes] = []
     for route in routes:
         node = plan.nodes.get(route.node)
@@ -114,7 +117,7 @@ def write_record(plan: Plan, result: TaskResult) -> bytes:
 
 def updates_record(plan: Plan, writes: Iterable[Write]) -> bytes:
     """Operations as a JSON array, in order; one without a value removes the entry."""
-    return b"[" + b",".join(update_record(plan, write, write.data) for write in writes) + b"]"
+    return b"[" + b",".join([update_record(plan, write, write.data) for write in writes]) + b"]"
 
 
 def update_record(plan: Plan, write: Write, value: bytes | None) -> bytes:

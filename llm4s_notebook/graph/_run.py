@@ -49,8 +49,7 @@ class Admitted:
 
     graph: CompiledGraph[Any, Any]
     execution: Execution
-    thread_id: str
-    run_id: str
+    drafts: Drafts
     birth_id: str
     config: RunConfig
     checkpoint_id: str
@@ -83,7 +82,7 @@ class _Closed(Exception):
 class Run:
     """Drives one admitted run. `execution` is the last one committed."""
 
-    def __init__(self, admitted: Admitted, ledger: Ledger, drafts: Drafts, control: RunControl, voice: RunVoice, lease: Lease) -> None:
+    def __init__(self, admitted: Admitted, ledger: Ledger, control: RunControl, voice: RunVoice, lease: Lease) -> None:
         self.execution = admitted.execution
         self._graph = admitted.graph
         self._config = admitted.config
@@ -91,7 +90,7 @@ class Run:
         self._began = admitted.began
         self._recorded: Mapping[str, TaskResult] = admitted.recorded
         self._ledger = ledger
-        self._drafts = drafts
+        self._drafts = admitted.drafts
         self._control = control
         self._voice = voice
         self._lease = lease
@@ -167,6 +166,7 @@ class Run:
                 execution,
                 self._voice,
                 self._ledger.latest,
+                self._own,
                 recorded=self._recorded,
                 finished=self._finished if several else None,
                 running=self._control.running,
@@ -265,8 +265,9 @@ class Run:
         """The events of the tasks that the ledger was not handed yet, in frontier order."""
         told: list[EventDraft] = []
         for one in results:
-            if one.task.id not in self._noted:
-                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(one.task.id, now))
+            id = one.task.id
+            if id not in self._noted:
+                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(id, now))
         return told
 
     async def _keep(self, results: list[TaskResult]) -> None:
@@ -303,8 +304,9 @@ class Run:
             closing = events.RunCompleted()
         if not self._control.finish():
             raise _Stopped
-        draft = self._drafts.checkpoint(status, execution, (), parent=self._ledger.latest, settled=self._settled)
-        self._ledger.add(draft, [self._drafts.event(closing, draft.header.id)])
+        now = self._drafts.clock.now()
+        draft = self._drafts.checkpoint(status, execution, (), parent=self._ledger.latest, settled=self._settled, now=now)
+        self._ledger.add(draft, [self._drafts.event(closing, draft.header.id, now)])
         await self._close()
         return outcome
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -27,7 +28,6 @@ from ._compiled import CompiledGraph
 from ._config import ClaimPolicy, RunConfig
 from ._context import RunContext, RunVoice
 from ._control import RunControl
-from ._drafts import Drafts
 from ._handle import Outcome, RunHandle
 from ._history import History
 from ._lease import Lease, LeaseKeeper
@@ -68,7 +68,6 @@ class GraphRuntime:
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
-        self._tasks: set[asyncio.Task[None]] = set()
         self._admission = Admission(checkpointer, claims, self._clock, new_id, self._held.get, self._hub.publish)
         self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
 
@@ -195,23 +194,15 @@ class GraphRuntime:
         place, left = self._places.take(thread_id)
         loop = place.loop
         admitted: asyncio.Future[RunHandle] = loop.create_future()
-        task = loop.create_task(self._conduct(thread_id, place, left, admission, admitted), name=f"run of thread {thread_id}")
-        with self._lock:
-            self._tasks.add(task)
-        task.add_done_callback(self._over)
+        conduct = self._conduct(thread_id, place, left, admission, admitted)
+        place.task = task = loop.create_task(conduct, name=f"run of thread {thread_id}")
         try:
-            return await asyncio.shield(admitted)
+            return await admitted
         except asyncio.CancelledError:
-            await _insist(asyncio.wait([admitted]))
             if not admitted.cancelled() and admitted.exception() is None:
-                handle = admitted.result()
-                handle.cancel()
-                await _insist(handle.ended())
+                admitted.result().cancel()
+            await _insist(asyncio.wait([task]))  # admitted later, the run finds that nobody waits for it, and is cancelled
             raise
-
-    def _over(self, task: asyncio.Task[None]) -> None:
-        with self._lock:
-            self._tasks.discard(task)
 
     async def _conduct(
         self,
@@ -226,30 +217,29 @@ class GraphRuntime:
             ready = await admission()
         except BaseException as error:
             self._places.free(thread_id, place)
-            if admitted.done():
-                raise
-            if isinstance(error, Llm4sError):
-                admitted.set_exception(error)
-            elif isinstance(error, Exception):
-                admitted.set_exception(RunCrashed(cause=error))  # R4.22
-            else:
+            if not isinstance(error, Exception):
                 admitted.cancel()
                 raise
+            if not admitted.done():  # else whoever asked for it was cancelled
+                admitted.set_exception(error if isinstance(error, Llm4sError) else RunCrashed(cause=error))  # R4.22
             return
         await self._drive(ready, place, admitted)
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:
-        thread_id, run_id = ready.thread_id, ready.run_id
+        thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
         control = RunControl(place.loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
         lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not place.loop.is_closed())
         with self._lock:
             self._held.pop(thread_id, None)
         ledger = Ledger(self.checkpointer, self._hub, thread_id, ready.token, ready.checkpoint_id, ready.config.durability)
-        drafts = Drafts(ready.graph.plan, thread_id, run_id, self._clock)
-        voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, control.active)
-        run = Run(ready, ledger, drafts, control, voice, lease)
-        admitted.set_result(handle)
+        followed = functools.partial(self._hub.heard, thread_id)
+        voice = RunVoice(ready.config, thread_id, run_id, ready.birth_id, control.stopping, self._progress, followed, control.active)
+        run = Run(ready, ledger, control, voice, lease)
+        if admitted.done():  # whoever asked for it was cancelled
+            handle.cancel()
+        else:
+            admitted.set_result(handle)
         outcome: Outcome | None = None
         failure: BaseException | None = None
         try:
@@ -287,7 +277,7 @@ class GraphRuntime:
         settled = checkpoint_id if completed else ready.settled
         held = Held(ready.graph, checkpoint_id, status, run.execution, ready.birth_id, settled, ready.token)
         with self._lock:
-            self._held[ready.thread_id] = held
+            self._held[ready.drafts.thread_id] = held
             while len(self._held) > _HELD_THREADS:
                 self._held.popitem(last=False)
 

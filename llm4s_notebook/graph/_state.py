@@ -7,8 +7,9 @@ decoded anew for each view.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset
 from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
@@ -21,7 +22,8 @@ SECTION: Final = "state"
 
 
 @final
-class ValueSlot(NamedTuple):
+@dataclass(slots=True)
+class ValueSlot:
     """One stored value: its JSON text, and the value itself where it may be shared."""
 
     data: bytes
@@ -29,7 +31,8 @@ class ValueSlot(NamedTuple):
 
 
 @final
-class ListSlot(NamedTuple):
+@dataclass(slots=True)
+class ListSlot:
     """A stored list: the items themselves where they may be shared, else their JSON texts."""
 
     items: list[Any]
@@ -54,7 +57,7 @@ def slot_of(key: AnyKey, data: bytes | list[bytes]) -> Slot:
 
 def entry_of(key: AnyKey, slot: Slot) -> bytes | list[bytes]:
     """What is stored of a slot: one JSON text, or one per item."""
-    if isinstance(slot, ValueSlot):
+    if type(slot) is ValueSlot:
         return slot.data
     if not slot.shared or key.item is None:
         return list(slot.items)
@@ -108,7 +111,8 @@ class ThreadState:
         return f"ThreadState({dict(self.items())!r})"
 
 
-class Write(NamedTuple):
+@dataclass(slots=True)
+class Write:
     """One checked operation on a key: an update as JSON text and as a value of its own, or a removal (`data` is None)."""
 
     key: str
@@ -119,7 +123,7 @@ class Write(NamedTuple):
 class Applied:
     """New slots, the operations that bring a store there, and where updates went that are list items now.
 
-    `placed` maps the index of a write to the index of the item it became; `added` lists (index, JSON text) of a key's new items.
+    `placed` maps the index of a write to the index of the item it became; `added` maps a key to its new items' texts by index.
     """
 
     __slots__ = ("added", "patch", "placed", "slots")
@@ -128,7 +132,7 @@ class Applied:
         self.slots = slots
         self.patch: list[PatchOp] = []
         self.placed: dict[int, int] = {}
-        self.added: dict[str, list[tuple[int, bytes]]] = {}
+        self.added: dict[str, Mapping[int, bytes]] = {}
 
 
 def apply_writes(keys: Mapping[str, AnyKey], slots: Slots, writes: Sequence[Write]) -> Applied:
@@ -155,7 +159,7 @@ def apply_writes(keys: Mapping[str, AnyKey], slots: Slots, writes: Sequence[Writ
 def _append(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Applied) -> None:
     before = applied.slots.get(key.id)
     shared = key.item is not None and key.item.shareable
-    items: list[Any] = list(before.items) if isinstance(before, ListSlot) else []
+    items: list[Any] = list(before.items) if type(before) is ListSlot else []
     length, new = len(items), 0
     stored = before is not None
     texts: list[bytes] = []
@@ -183,15 +187,15 @@ def _append(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
 
 def _replace(key: AnyKey, last: Write, applied: Applied) -> None:
     """The last operation wins; its text is the value's text."""
-    before = applied.slots.get(key.id)
-    data = last.data
+    id, data, slots = key.id, last.data, applied.slots
+    before = slots.get(id)
     if data is None:
         if before is not None:
-            del applied.slots[key.id]
-            applied.patch.append(Unset(SECTION, key.id))
-    elif not isinstance(before, ValueSlot) or before.data != data:
-        applied.slots[key.id] = ValueSlot(data, last.value if key.codec.shareable else _MISSING)
-        applied.patch.append(Set(SECTION, key.id, data))
+            del slots[id]
+            applied.patch.append(Unset(SECTION, id))
+    elif type(before) is not ValueSlot or before.data != data:
+        slots[id] = ValueSlot(data, last.value if key.codec.shareable else _MISSING)
+        applied.patch.append(Set(SECTION, id, data))
 
 
 def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:
@@ -218,7 +222,7 @@ def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:
             _store_list(key, before, current, applied)
         else:
             data, value = key.codec.settle(current)
-            if isinstance(before, ValueSlot) and before.data == data:
+            if type(before) is ValueSlot and before.data == data:
                 return
             applied.slots[key.id] = ValueSlot(data, value if key.codec.shareable else _MISSING)
             applied.patch.append(Set(SECTION, key.id, data))
@@ -228,44 +232,38 @@ def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:
 
 def _store_list(key: AnyKey, before: Slot | None, current: Any, applied: Applied) -> None:
     """Store a list by what changed in it: items of the old one that are still in their place are not written again (D17)."""
-    item = key.item
+    item, new = key.item, current
     if item is None or not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
-    new = cast(list[Any], current)
-    old: list[Any] | None = before.items if isinstance(before, ListSlot) else None
-    base = old or []
-    shared = item.shareable
-    texts: list[bytes] = []
-    if not shared:
-        texts = [item.encode(one) for one in new]
-        changed = [index for index in range(min(len(base), len(texts))) if base[index] != texts[index]]
-        stored: list[Any] = texts
-    else:
-        common = min(len(base), len(new))
-        same = all(map(operator.is_, base, new))
-        changed = [] if same else [index for index in range(common) if base[index] is not new[index]]
-        stored = list(new)
-    if len(changed) * 2 > len(base):  # most of it is new: write the rest from the first change on
-        first = changed[0]
-        kept, rewritten = first, changed[:0]
-    else:
-        kept, rewritten = min(len(base), len(new)), changed
-    patch: list[PatchOp] = []
-    added = applied.added.setdefault(key.id, [])
-
-    def text_of(index: int) -> bytes:
-        if shared:
-            data, stored[index] = item.settle(new[index])
+    if not item.shareable:
+        new = [item.encode(one) for one in new]
+    old: list[Any] = before.items if type(before) is ListSlot else []
+    kept, rewritten = _unchanged(old, new, operator.is_ if item.shareable else operator.eq)
+    changed = [*rewritten, *range(kept, len(new))]
+    stored = list(new)
+    texts: dict[int, bytes] = {}
+    for index in changed:
+        if item.shareable:
+            texts[index], stored[index] = item.settle(new[index])
         else:
-            data = texts[index]
-        added.append((index, data))
-        return data
-
-    patch.extend(Replace(SECTION, key.id, index, text_of(index)) for index in rewritten)
-    if old is not None and kept < len(base):
+            texts[index] = new[index]
+    patch = applied.patch
+    for index in rewritten:
+        patch.append(Replace(SECTION, key.id, index, texts[index]))
+    if kept < len(old):
         patch.append(Truncate(SECTION, key.id, kept))
-    tail = tuple(text_of(index) for index in range(kept, len(new)))
-    if tail or old is None:
-        patch.append(Append(SECTION, key.id, tail))
-    applied.slots[key.id] = ListSlot(stored, shared)
-    applied.patch.extend(patch)
+    if kept < len(new) or type(before) is not ListSlot:
+        patch.append(Append(SECTION, key.id, tuple([texts[index] for index in range(kept, len(new))])))
+    applied.added[key.id] = texts
+    applied.slots[key.id] = ListSlot(stored, item.shareable)
+
+
+def _unchanged(old: list[Any], new: list[Any], same: Callable[[Any, Any], bool]) -> tuple[int, list[int]]:
+    """How many of the old items stay, and which of them are written again in place: the rest is closed and written anew."""
+    common = min(len(old), len(new))
+    if all(map(same, old, new)):
+        return common, []
+    changed = [index for index in range(common) if not same(old[index], new[index])]
+    if len(changed) * 2 > len(old):  # most of it is new: write the rest from the first change on
+        return changed[0], []
+    return common, changed

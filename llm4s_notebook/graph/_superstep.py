@@ -24,6 +24,7 @@ from ._outcome import Ending, TaskResult
 from ._plan import NodeSpec
 from ._state import ThreadState
 
+_NOTHING_RECORDED: Mapping[str, TaskResult] = {}
 _MAX_THREADS = 512
 _THREADS_EXIST = sys.platform != "emscripten"
 
@@ -37,6 +38,7 @@ def _workers() -> ThreadPoolExecutor:
 class Superstep:
     """One superstep's tasks. `results` fills while they run and stays readable when `run` was cancelled.
 
+    `own` is the caller's asyncio task, in which a single task runs; None where there is none, and then it cannot be stopped.
     `recorded` are results that need no running (R8.10). `finished` hears of each result of a superstep of several tasks.
     `running` holds the asyncio tasks that a stop has to cancel; it is given where the caller's asyncio task is the run's own.
     """
@@ -46,8 +48,9 @@ class Superstep:
         execution: Execution,
         voice: RunVoice,
         checkpoint_id: str,
+        own: asyncio.Task[Any] | None,
         *,
-        recorded: Mapping[str, TaskResult] | None = None,
+        recorded: Mapping[str, TaskResult] = _NOTHING_RECORDED,
         finished: Callable[[TaskResult], None] | None = None,
         running: set[asyncio.Task[Any]] | None = None,
     ) -> None:
@@ -55,7 +58,8 @@ class Superstep:
         self.results: dict[str, TaskResult] = {}
         self._voice = voice
         self._checkpoint_id = checkpoint_id
-        self._recorded = recorded or {}
+        self._own = own
+        self._recorded = recorded
         self._finished = finished
         self._running: set[asyncio.Task[Any]] = set() if running is None else running
         self._owned = running is not None
@@ -106,8 +110,8 @@ class Superstep:
         return TaskResult(task, Ending.COMPLETED, routes=routes)
 
     async def _alone(self, task: Task) -> TaskResult:
-        own = asyncio.current_task()
-        if own is None:  # a coroutine driven without a task cannot be stopped either
+        own = self._own
+        if own is None:
             return await self._attempt(task)
         asked = own.cancelling()
         self._running.add(own)
@@ -158,6 +162,9 @@ class Superstep:
             raise asyncio.CancelledError
 
     async def _one(self, task: Task) -> None:
+        if self._voice.cancelled():
+            self.results[task.id] = TaskResult(task, Ending.CANCELLED)
+            return
         try:
             result = await self._attempt(task)
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
@@ -190,8 +197,6 @@ class Superstep:
         """One call of the task's node, and its checked result."""
         plan = self.execution.plan
         spec = plan.nodes[task.node]
-        if self._voice.cancelled():
-            return TaskResult(task, Ending.CANCELLED)
         context = RunContext(self._voice, self._checkpoint_id, task.id, task.node, self.execution.superstep)
         self._voice.active[task.id] = task.node
         try:

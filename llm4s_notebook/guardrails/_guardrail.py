@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..errors import ConfigError, Refused
+from ..errors import ConfigError, GuardrailBlocked, Refused, printable
 from ._worker import in_worker
 
 
@@ -61,14 +61,20 @@ def as_guardrails(given: Iterable[Guardrail] | Guardrail) -> tuple[Guardrail, ..
 
 async def check(guardrail: Guardrail, text: str) -> str:
     """Run one guardrail, in a worker thread where its check is a plain function. Raises: Refused, or what the check raises."""
-    if inspect.iscoroutinefunction(guardrail.check):
-        made: object = guardrail.check(text)
-    else:
-        made = await in_worker(guardrail.check, text)
-    if inspect.isawaitable(made):
-        made = await made
+    try:
+        if inspect.iscoroutinefunction(guardrail.check):
+            made: object = guardrail.check(text)
+        else:
+            made = await in_worker(guardrail.check, text)
+        if inspect.isawaitable(made):
+            made = await made
+    except GuardrailBlocked as blocked:
+        # as good as a refusal; left as it is, it would pass by the guardrails after it, and by the reviewer
+        raise Refused(blocked.reason) from blocked
     if not isinstance(made, str):
         raise TypeError(f"guardrail '{guardrail.name}' returned {type(made).__name__}, not a text")
+    if made != text and printable(made) != made:
+        raise ValueError(f"guardrail '{guardrail.name}' returned a text with half a character, which cannot be stored")
     return made
 
 
@@ -79,5 +85,5 @@ async def judge(guardrails: Iterable[Guardrail], text: str) -> Judgement:
         try:
             text = await check(guardrail, text)
         except Refused as refused:
-            failures.append(Failure(guardrail.name, refused.reason))
+            failures.append(Failure(printable(guardrail.name), refused.reason))
     return Judgement(text, tuple(failures))

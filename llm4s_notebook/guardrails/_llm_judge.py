@@ -36,7 +36,7 @@ class LlmJudge:
     The answer is taken for a score only when it is one number from 0 to 1 and nothing else. When it is not, or the client
     fails, that is no verdict: with on_error="raise" the check raises `JudgeFailed`, which ends the turn as a failure of the
     middleware (6.1.7); with on_error="block" the text is refused, so that a reviewing middleware asks a person instead. It never
-    passes.
+    passes (6.3.9).
 
     Raises: ConfigError for a threshold outside 0 to 1, before anything is asked.
     """

@@ -45,31 +45,37 @@ def _unfit(what: str, value: Json) -> str | None:
 
 
 def conversation_problems(messages: Sequence[Message], *, first: int = 0) -> list[str]:
-    """Every fault from message `first` on; what comes before is taken as checked.
+    """Every fault from message `first` on; what comes before is taken as checked. Where results of its calls follow, `first` is the
+    message straight behind the one that calls.
 
     Each tool call must have exactly one result directly after its message, each result must belong to such a call, and a
     system message may only come first.
     """
     problems: list[str] = []
-    open_calls: list[str] = []
-
-    def close() -> None:
-        problems.extend(f"tool call '{call}' has no result straight after it" for call in open_calls)
-        open_calls.clear()
-
+    open_calls = _calls_of(messages[first - 1]) if first else []
     for at in range(first, len(messages)):
         message = messages[at]
-        if isinstance(message, ToolMessage):
-            if message.tool_call_id in open_calls:
-                open_calls.remove(message.tool_call_id)
-            else:
-                problems.append(f"tool result '{message.tool_call_id}' does not follow a tool call of that id")
-            continue
-        close()
-        if isinstance(message, SystemMessage) and at > 0:
-            problems.append("a system message may only come first")
-        elif isinstance(message, AssistantMessage):
-            problems.extend(message_problems(message))
-            open_calls.extend(call.id for call in message.tool_calls)
-    close()
-    return problems
+        match message:
+            case ToolMessage(tool_call_id=id) if id in open_calls:
+                open_calls.remove(id)
+                continue
+            case ToolMessage(tool_call_id=id):
+                problems.append(f"tool result '{id}' does not follow a tool call of that id")
+                continue
+            case SystemMessage() if at > 0:
+                problems.append("a system message may only come first")
+            case AssistantMessage():
+                problems += message_problems(message)
+            case _:
+                pass
+        problems += _unanswered(open_calls)
+        open_calls = _calls_of(message)
+    return problems + _unanswered(open_calls)
+
+
+def _calls_of(message: Message) -> list[str]:
+    return [call.id for call in message.tool_calls] if isinstance(message, AssistantMessage) else []
+
+
+def _unanswered(calls: list[str]) -> list[str]:
+    return [f"tool call '{call}' has no result straight after it" for call in calls]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ..errors import EncodeError
@@ -59,30 +59,32 @@ def freeze(value: object) -> Json:
     return _freeze(value, "$")
 
 
+_FROZEN = {str, bool, int, type(None), FrozenDict, FrozenList}
+
+
 def _freeze(value: object, path: str) -> Json:
+    given: Any = value
     kind = type(value)
-    if value is None or kind is str or kind is bool or kind is int or kind is FrozenDict or kind is FrozenList:
+    if kind in _FROZEN:
         return value
-    if kind is float:
-        if math.isfinite(cast(float, value)):
-            return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
         raise EncodeError(problems=[f"{path}: {value!r} has no JSON form"])
-    if isinstance(value, Mapping):
+    if kind is dict or isinstance(value, Mapping):
         frozen: dict[str, Json] = {}
-        for name, item in cast(Mapping[object, object], value).items():
+        for name, item in given.items():
             if not isinstance(name, str):
                 raise EncodeError(problems=[f"{path}: the key {name!r} is not a string"])
-            frozen[str(name)] = _freeze(item, f"{path}.{name}")
+            frozen[str(name)] = item if type(item) in _FROZEN else _freeze(item, f"{path}.{name}")
         return FrozenDict(frozen)
     if isinstance(value, list | tuple):
-        return FrozenList(_freeze(item, f"{path}[{at}]") for at, item in enumerate(cast(Iterable[object], value)))
+        return FrozenList([item if type(item) in _FROZEN else _freeze(item, f"{path}[{at}]") for at, item in enumerate(given)])
     # a subclass, such as a member of a StrEnum: keep the plain value
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
         return int(value)
-    if isinstance(value, float):
-        return _freeze(float(value), path)
     raise EncodeError(problems=[f"{path}: {type(value).__name__} has no JSON form"])
 
 
@@ -97,4 +99,7 @@ def thaw(value: Json) -> Json:
 
 def compact(value: Json) -> str:
     """Compact JSON text: no spaces, text as it is, no NaN."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _compact(value)
+
+
+_compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

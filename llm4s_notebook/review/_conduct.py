@@ -152,9 +152,9 @@ class Conductor:
                 await self.reader.read()
                 raise self.reader.log.explained(refusal, self.reader.stored.waiting.values()) from refusal
             ids = tuple(interrupt_id for interrupt_id, _ in answers)
+            await self.reader.read_events()  # first: a card that is gone and in no log would be an unknown one
             self.reader.without(ids)
             self.answered.tell(ids)
-            await self.reader.read_events()
             return run
 
         async def work() -> Any:

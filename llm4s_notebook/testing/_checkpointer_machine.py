@@ -242,15 +242,16 @@ class CheckpointerMachine(RuleBasedStateMachine):
         top = parent if patches else model.latest_id
         for index, (patch, status) in enumerate(patches):
             self.count += 1
+            run = f"r{self.count % 3}"
             made = CheckpointHeader(
-                id=f"r/{self.count}",
+                id=f"{run}/{self.count}",
                 parent_id=top if wrong != "parent" or index else "nobody",
                 thread_id=thread,
-                run_id="r",
+                run_id=run,
                 status=status,
                 created_at=self.clock.now(),
                 graph_id="g",
-                graph_version="1",
+                graph_version=str(self.count % 2),
                 fingerprint="f",
                 superstep=self.count,
             )

@@ -20,6 +20,7 @@ from llm4s_notebook.agent import (
     Asked,
     AskingMiddleware,
     AskingTool,
+    Completed,
     GuardrailReviewMiddleware,
     GuardrailVerdict,
     Handoff,
@@ -63,7 +64,7 @@ class Layer:
 class Play:
     """`rounds` are the kinds of each model message's calls, `handoff` the round before which the other agent takes over.
 
-    `salt` makes the decisions; with `refused` the review's guardrail refuses query and answer.
+    `salt` makes the decisions; with `refused` the review's guardrail refuses query and answer. Each of the `turns` goes the same way.
     """
 
     rounds: tuple[tuple[str, ...], ...]
@@ -73,6 +74,11 @@ class Play:
     held_after: tuple[AgentNode, ...] = ()
     handoff: int | None = None
     refused: bool = False
+    turns: int = 1
+
+    def query(self, turn: int) -> str:
+        """What the person says at the beginning of a turn, counted from 1."""
+        return f"{'a bad' if self.refused else 'a'} query {turn}"
 
 
 class Notes:
@@ -159,9 +165,9 @@ CALLS: dict[str, tuple[str, str, Any]] = {
 }
 
 
-def _call(kind: str, round: int, at: int) -> ToolCall:
+def _call(kind: str, place: str) -> ToolCall:
     name, argument, value = CALLS[kind]
-    return ToolCall(f"c{round}.{at}", name, {argument: f"{value} {round}.{at}" if isinstance(value, str) else value})
+    return ToolCall(f"c{place}", name, {argument: f"{value} {place}" if isinstance(value, str) else value})
 
 
 # -- middleware ------------------------------------------------------------------------------------------------------
@@ -265,17 +271,20 @@ class Model:
     """Says what the play says at this place of the turn; it remembers nothing, so any process can go on with it."""
 
     def __init__(self, play: Play, notes: Notes) -> None:
+        self._play = play
         self._notes = notes
-        self._steps = [calls(*(_call(kind, at, n) for n, kind in enumerate(kinds))) for at, kinds in enumerate(play.rounds)]
-        if play.handoff is not None:
-            self._steps.insert(play.handoff, calls(ToolCall("h", "handoff_to_other", {"reason": "r"})))
-        self._answer = "a bad answer" if play.refused else "an answer"
 
     async def complete(self, request: ModelRequest) -> Completion:
         self._notes.sent(request.messages)
-        at = sum(isinstance(message, AssistantMessage) for message in request.messages)
-        message = self._steps[at] if at < len(self._steps) else AssistantMessage(self._answer)
-        return Completion(message, Usage(10, 20), "played")
+        queries = [at for at, message in enumerate(request.messages) if message.id.endswith("/user")]
+        step = sum(isinstance(message, AssistantMessage) for message in request.messages[queries[-1] :])
+        return Completion(self._said(len(queries), step), Usage(10, 20), "played")
+
+    def _said(self, turn: int, step: int) -> AssistantMessage:
+        steps = [calls(*(_call(kind, f"{turn}.{at}.{n}") for n, kind in enumerate(kinds))) for at, kinds in enumerate(self._play.rounds)]
+        if self._play.handoff is not None:
+            steps.insert(self._play.handoff, calls(ToolCall(f"h{turn}", "handoff_to_other", {"reason": "r"})))
+        return steps[step] if step < len(steps) else AssistantMessage(f"{'a bad' if self._play.refused else 'an'} answer {turn}")
 
 
 def agent_of(play: Play, store: Checkpointer, notes: Notes) -> Agent:
@@ -322,13 +331,8 @@ def decision(play: Play, review: PendingReview) -> Answer:
         case InterruptKind.QUESTION:
             return review.reply(({"ok": True}, {"ok": False}, 7)[number % 3])
         case InterruptKind.MIDDLEWARE_QUESTION if review.middleware == "review":
-            verdicts = (
-                GuardrailVerdict.allow(),
-                GuardrailVerdict.edit("better"),
-                GuardrailVerdict.edit("bad again"),
-                GuardrailVerdict.block(),
-            )
-            return review.reply(verdicts[number % 4])
+            edits = (GuardrailVerdict.edit(f"better {number}"), GuardrailVerdict.edit(f"bad again {number}"))
+            return review.reply((GuardrailVerdict.allow(), *edits, GuardrailVerdict.block())[number % 4])
         case InterruptKind.MIDDLEWARE_QUESTION:
             return review.reply(Info(value=f"v{number % 5}"))
         case InterruptKind.BREAKPOINT:
@@ -360,19 +364,23 @@ class Some:
 
 
 async def step(play: Play, agent: Agent, notes: Notes, choose: Choose) -> AgentResult | None:
-    """Whatever the thread needs next: its turn begun, recovered or some answers. None once the turn is over."""
+    """Whatever the thread needs next: a turn begun, recovered or some answers. None once the last turn is over, or one was blocked."""
     status = (await agent.runtime.checkpointer.head(THREAD)).status
     if status is None:
-        return await agent.run("a bad query" if play.refused else "a query", thread_id=THREAD)
+        return await agent.run(play.query(1), thread_id=THREAD)
     if status is CheckpointStatus.RUNNING:
         return await agent.recover(THREAD)
-    if status is not CheckpointStatus.SUSPENDED:
+    result = await agent.result(THREAD)
+    if status is CheckpointStatus.SUSPENDED:
+        chosen = choose(result.pending)
+        for review in chosen:
+            notes.answered(review.id, key_of(review))
+        assert len(notes.asked) < MOST_ANSWERS, "the turn asks on and on"
+        return await agent.resume(THREAD, [decision(play, review) for review in chosen])
+    turn = 1 + sum(isinstance(message, UserMessage) for message in result.messages)
+    if not isinstance(result.status, Completed) or turn > play.turns:
         return None
-    chosen = choose((await agent.result(THREAD)).pending)
-    for review in chosen:
-        notes.answered(review.id, key_of(review))
-    assert len(notes.asked) < MOST_ANSWERS, "the turn asks on and on"
-    return await agent.resume(THREAD, [decision(play, review) for review in chosen])
+    return await agent.run(play.query(turn), thread_id=THREAD)
 
 
 def without_ids(messages: tuple[Message, ...]) -> tuple[Message, ...]:

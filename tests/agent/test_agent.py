@@ -64,13 +64,20 @@ def test_a_key_of_the_loop_is_nobodys_to_write():
         """Greedy."""
         return ""
 
+    @tool(name="brought", writes={key, StateKey.replace("usage", int, initial=0), StateKey.replace("mine", int, initial=0)})
+    async def brought() -> str:
+        """Brought by a middleware."""
+        return ""
+
     class Greedy(Wrap):
         writes = (key,)
+        tools = (brought,)
 
     with pytest.raises(ConfigError) as refused:
         Agent("assistant", ScriptedClient(), tools=[greedy, echo], middleware=Greedy("m"))
     assert refused.value.problems == (
         "agent 'assistant': tool 'greedy' declares a key the loop owns (turn)",
+        "agent 'assistant': tool 'brought' declares a key the loop owns (turn, usage)",
         "agent 'assistant': middleware 'm' declares a key the loop owns (turn)",
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from llm4s_notebook.agent import (
     Agent,
     ApprovalMiddleware,
@@ -13,10 +15,12 @@ from llm4s_notebook.agent import (
     ToolError,
     tool,
 )
+from llm4s_notebook.agent import events as agent_events
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.models import AssistantMessage, ScriptedClient, ToolMessage, calls
+from llm4s_notebook.graph import GraphRuntime
+from llm4s_notebook.models import AssistantMessage, ScriptedClient, ToolMessage, calls, compact
 
-from .support import Wrap, call, deploy_into, policy, tool_texts, waiting
+from .support import Wrap, call, deploy_into, policy, told, tool_texts, waiting
 
 
 async def test_an_inner_wrapper_that_asks_again_after_the_approval_is_told_so():
@@ -243,3 +247,28 @@ async def test_invalid_arguments_raise_no_approval_and_no_question():
         "assistant", ScriptedClient(calls(call("c1", "deploy", what=1)), "done"), tools=deploy_into([]), middleware=policy("deploy")
     )
     assert (await agent.run("go")).status == Completed("done")
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject"])
+async def test_an_approval_of_a_tool_that_is_gone_by_then_runs_nothing(decision: str, store: Checkpointer):
+    """3.5.3, 3.2 step 1: an agent of the same version without it; what the events say of it is not the model's text (8.1)."""
+    ran: list[str] = []
+    first = Agent(
+        "assistant",
+        ScriptedClient(calls(call("c1", "deploy", what="x"))),
+        tools=deploy_into(ran),
+        middleware=policy("deploy"),
+        runtime=store,
+        version="1",
+    )
+    result = await first.run("go", thread_id="t")
+    second = Agent("assistant", ScriptedClient("done"), middleware=policy("deploy"), runtime=GraphRuntime(store), version="1")
+    (review,) = result.pending
+    done = await second.resume("t", review.approve() if decision == "approve" else review.reject("no"))
+    assert tool_texts(done.messages) == [compact({"error": "Unknown tool 'deploy'" if decision == "approve" else "Rejected: no"})]
+    executed = [one for one in await told(second) if isinstance(one, agent_events.ToolExecuted)]
+    assert [(one.tool, one.outcome) for one in executed] == [
+        ("deploy", "NeedsApproval"),
+        ("<unknown>", "Errored" if decision == "approve" else "Rejected"),
+    ]
+    assert ran == []

@@ -37,7 +37,7 @@ from .support import Recorder, call, tool_texts
     ],
 )
 async def test_arguments_are_checked_strictly_before_any_wrapper_or_the_tool(arguments: Any, detail: str):
-    """TOOL-11, TOOL-26, 3.3.3, 3.3.6, D20."""
+    """TOOL-11, TOOL-26, 3.3.2, 3.3.3, 3.3.6, D20."""
     recorder = Recorder()
     ran: list[str] = []
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.agent import Agent, AgentMiddleware, AgentNode, Blocked, Completed, Handoff, StepLimitReached
+from llm4s_notebook.agent import Agent, AgentMiddleware, AgentNode, Blocked, Completed, GuardrailMiddleware, Handoff, StepLimitReached
 from llm4s_notebook.agent import events as agent_events
+from llm4s_notebook.agent._handoff import MIXED_BATCH
 from llm4s_notebook.agent._turn import TRANSFER
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.graph import RunContext
-from llm4s_notebook.models import AssistantMessage, ModelRequest, ScriptedClient, SystemMessage, UserMessage, calls
+from llm4s_notebook.guardrails import WordList
+from llm4s_notebook.models import AssistantMessage, ModelRequest, ScriptedClient, SystemMessage, UserMessage, calls, compact
 
 from .support import ConfirmTool, Wrap, call, deploy_into, echo, gated_into, policy, roles, tool_texts, waiting
 
@@ -64,12 +66,14 @@ async def test_a_handoff_beside_other_calls_runs_nothing_and_asks_the_same_agent
 
 
 async def test_two_handoffs_in_one_message_are_refused_too():
-    """HO-04: no transfer is recorded."""
+    """HO-04, 7.2: every call gets the rule, no transfer is recorded, and the refusal costs a step."""
     message = calls(call("h1", "handoff_to_a", reason="r"), call("h2", "handoff_to_b", reason="r"))
-    agent = Agent("root", ScriptedClient(message, "done"), handoffs=[Agent("a", ScriptedClient()), Agent("b", ScriptedClient())])
+    client = ScriptedClient(message, message, "never")
+    agent = Agent("root", client, handoffs=[Agent("a", ScriptedClient()), Agent("b", ScriptedClient())], max_steps=2)
     result = await agent.run("go")
-    assert len(tool_texts(result.messages)) == 2
+    assert tool_texts(result.messages) == [compact({"error": MIXED_BATCH})] * 4
     assert (result.active_agent, result.state.is_set(TRANSFER)) == ("root", False)
+    assert (result.status, len(client.requests)) == (StepLimitReached(), 2)
 
 
 async def test_without_context_the_target_is_sent_the_last_question_and_the_transfer_only():
@@ -190,9 +194,6 @@ def test_what_is_wrong_with_a_family_is_told_at_once():
 
 async def test_a_guardrail_on_the_root_guards_the_targets_answer():
     """6.1.6: the answering agent's hooks, then the root's."""
-    from llm4s_notebook.agent import GuardrailMiddleware
-    from llm4s_notebook.guardrails import WordList
-
     root = Agent(
         "triage",
         ScriptedClient(TO_PHYSICS),
@@ -229,8 +230,10 @@ async def test_an_imported_history_of_calls_and_results_is_checked():
     assert (await agent.runtime.checkpointer.head("t")).checkpoint_id is None
     result = await agent.run("go", thread_id="t", history=[UserMessage("u"), AssistantMessage("a")])
     assert roles(result.messages) == ["user", "assistant", "user", "assistant"]
+    before = await agent.runtime.checkpointer.head("t")
     with pytest.raises(ConfigError, match="history is imported only into a new thread"):
         await agent.run("go", thread_id="t", history=[UserMessage("u")])
+    assert await agent.runtime.checkpointer.head("t") == before
 
 
 async def test_a_gate_and_a_model_wrapper_belong_to_the_agent_they_were_given_to(store: Checkpointer):
@@ -313,3 +316,28 @@ async def test_no_breakpoint_and_no_gate_arises_from_a_refused_batch():
         interrupt_before=AgentNode.TOOL,
     )
     assert (await agent.run("go")).status == Completed("done")
+
+
+async def test_a_turn_that_is_taken_back_leaves_the_handoff_it_began_with(store: Checkpointer):
+    """7.7, 6.1.4: an earlier turn's transfer is still the last one, and what the target is sent still begins there (7.8)."""
+    expert = ScriptedClient("good", calls(call("h2", "handoff_to_root", reason="r")), "fine")
+    agents: dict[str, Agent] = {}
+    agents["expert"] = Agent("expert", expert, handoffs=Handoff(lambda: agents["root"]))
+    client = ScriptedClient("hello", calls(call("h1", "handoff_to_expert", reason="r")), "bad")
+    agents["root"] = root = Agent(
+        "root",
+        client,
+        handoffs=Handoff(agents["expert"], preserve_context=False),
+        middleware=GuardrailMiddleware(output=[WordList(["bad"])]),
+        runtime=store,
+    )
+    await root.run("one", thread_id="t")
+    before = await root.run("two", thread_id="t")
+    blocked = await root.run("three", thread_id="t")
+    assert isinstance(blocked.status, Blocked)
+    assert (blocked.active_agent, blocked.state[TRANSFER]) == ("expert", before.state[TRANSFER])
+    assert before.state[TRANSFER] is not None
+    done = await root.run("four", thread_id="t")
+    assert done.answer == "fine"
+    sent = [message.content for message in expert.requests[2].messages]  # type: ignore[union-attr]  # all have content
+    assert sent == ["two", None, "Transferred to expert", "good", "four"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import pytest
 from pydantic import BaseModel, Field
 
 from llm4s_notebook.agent import (
     Agent,
     AgentNode,
     AgentStatus,
+    Answer,
     Blocked,
     BreakpointPhase,
     Completed,
@@ -21,6 +23,8 @@ from llm4s_notebook.agent import (
     tool,
 )
 from llm4s_notebook.checkpoint import Checkpointer
+from llm4s_notebook.errors import InvalidResume, NothingToRecover, NotSuspended
+from llm4s_notebook.graph import RunConfig
 from llm4s_notebook.models import ScriptedClient, calls
 
 from .support import Confirmed, ConfirmTool, Environment, Info, Region, call, deploy_into, echo, gated_into, policy, waiting
@@ -156,7 +160,7 @@ async def test_a_null_question_is_told_by_its_kind():
 
 
 async def test_a_review_is_a_value_and_survives_json():
-    """9.4: all fields compared."""
+    """9.4, 9.5: all fields compared; its builders know their id."""
     agent = Agent("assistant", ScriptedClient(calls(call("c1", "gated", what="x"))), tools=gated_into([]))
     result = await agent.run("go", thread_id="t")
     (review,) = result.pending
@@ -166,6 +170,8 @@ async def test_a_review_is_a_value_and_survives_json():
     assert review.reject("no") == result.reject(review.id, "no")
     assert review.reject() == result.reject(review.id)
     assert review.edit({"what": "y"}) == result.edit(review.id, {"what": "y"})
+    assert review.reply(Info(value="v")) == result.reply(review.id, Info(value="v")) == (review.id, {"value": "v"})
+    assert review.proceed() == result.proceed(review.id) == (review.id, None)
 
 
 def test_statuses_have_one_base_their_names_and_text_forms():
@@ -236,3 +242,68 @@ async def test_a_suspended_status_can_be_matched():
             answers = []
     assert (await agent.resume("t", dict(answers))).status == Completed("done")
     assert waiting(result).approvals
+
+
+def test_answers_in_a_list_go_the_same_way_without_await():
+    """9.7: what the facade's blocking calls refuse, each by its own error; nothing has changed by any of them."""
+    agent = Agent(
+        "assistant", ScriptedClient(calls(call("c1", "gated", what="x"), call("c2", "gated", what="y")), "done"), tools=gated_into([])
+    )
+    with pytest.raises(NotSuspended):
+        agent.resume_sync("t", [Answer.approve("2.0")])
+    with pytest.raises(NothingToRecover):
+        agent.recover_sync("t")
+    result = agent.run_sync("go", thread_id="t")
+    first, second = result.pending
+    for answers in ([], [Answer.approve("9.9")], [Answer.reply(first.id, 3)], [first.approve(), first.reject()]):
+        with pytest.raises(InvalidResume):
+            agent.resume_sync("t", answers)
+    assert agent.resume_sync("t", [first.reject("no")]).pending == (second,)
+    assert agent.resume_sync("t", [second.approve()]).answer == "done"
+    with pytest.raises(NotSuspended):
+        agent.resume_sync("t", [second.approve()])
+    with pytest.raises(NothingToRecover):
+        agent.recover_sync("t")
+
+
+async def test_every_kind_has_the_fields_of_its_column_and_no_other(store: Checkpointer):
+    """9.2, 9.3: approvals, tool questions, middleware questions, breakpoints."""
+    message = calls(call("c1", "echo", text="held"), call("c2", "confirm", text="y"), call("c3", "gated", what="x"))
+
+    class OnlyTheFirst(Environment):
+        async def wrap_tool_call(self, request: Any, context: Any, next: Any) -> Any:
+            return await (super().wrap_tool_call(request, context, next) if request.call.id == "c1" else next())
+
+    agent = Agent(
+        "assistant",
+        ScriptedClient(message, message, "done"),
+        tools=[echo, ConfirmTool(), gated_into([])],
+        middleware=[OnlyTheFirst(), Region()],
+        runtime=store,
+    )
+    (boundary,) = (await agent.run("go", thread_id="t")).pending
+    result = await agent.resume("t", boundary.reply(Info(value="eu")), RunConfig(interrupt_after=frozenset({"assistant/model"})))
+    (held_after,) = result.pending
+    result = await agent.resume("t", held_after.proceed(), RunConfig(interrupt_before=frozenset({"assistant/call-tool"})))
+    held_before = result.pending[0]
+    result = await agent.resume("t", [review.proceed() for review in result.pending])
+    approval, question, about_call = result.pending
+    names = ("tool_name", "arguments", "reason", "question", "agent", "middleware", "hook", "node", "phase", "result")
+
+    def given(review: PendingReview) -> set[str]:
+        return {name for name in names if getattr(review, name) is not None}
+
+    assert given(approval) == {"tool_name", "arguments", "reason"}
+    assert given(question) == {"tool_name", "arguments", "question"}
+    assert given(about_call) == {"tool_name", "arguments", "question", "agent", "middleware", "hook"}
+    assert given(boundary) == {"question", "agent", "middleware", "hook"}
+    assert given(held_before) == {"tool_name", "arguments", "node", "phase"}
+    assert given(held_after) == {"node", "phase"}
+    result = await agent.resume(
+        "t", [about_call.reply(Info(value="p"))], RunConfig(interrupt_after=frozenset({"assistant/asked/env/wrapToolCall"}))
+    )
+    assert given(result.pending[2]) == {"node", "phase", "result"}
+    assert [review.kind for review in (approval, question, about_call, held_before)] == list(InterruptKind)
+    assert str(question) == f'PendingReview(QUESTION {question.id}: {{"prompt":"really y?"}} confirm {{"text":"y"}})'
+    assert str(about_call).endswith('middleware env {"what":"where to run c1?"} echo {"text":"held"})')
+    assert str(held_after) == f"PendingReview(BREAKPOINT {held_after.id}: AFTER assistant/model)"

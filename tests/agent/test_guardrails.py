@@ -23,20 +23,28 @@ from llm4s_notebook.agent import events as agent_events
 from llm4s_notebook.agent._context import HookContext
 from llm4s_notebook.agent._decision import GivenAnswer
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import ConfigError, GuardrailBlocked, IncompleteRun, InvalidResume, MiddlewareFailed, NothingToRecover, Refused
-from llm4s_notebook.graph import RunConfig, RunContext
+from llm4s_notebook.errors import (
+    ConfigError,
+    GuardrailBlocked,
+    IncompleteRun,
+    InvalidResume,
+    MiddlewareFailed,
+    NothingToRecover,
+    PendingInterrupts,
+    Refused,
+)
+from llm4s_notebook.graph import GraphRuntime, RunConfig, RunContext
 from llm4s_notebook.guardrails import JsonValidator, LengthCheck, RegexValidator, WordList
-from llm4s_notebook.models import ScriptedClient, UserMessage, calls
+from llm4s_notebook.models import ScriptedClient, ToolMessage, UserMessage, calls
 
-from .support import AnswerReview, Info, Wrap, call, deploy_into, echo, last_answer, roles, waiting
+from .support import AnswerReview, Info, Wrap, call, deploy_into, echo, last_answer, policy, roles, waiting
 
 
 class Judge:
     """Refuses everything, with a reason that is different each time."""
 
-    name = "judge"
-
-    def __init__(self) -> None:
+    def __init__(self, name: str = "judge") -> None:
+        self.name = name
         self.asked: list[str] = []
 
     async def check(self, text: str) -> str:
@@ -416,3 +424,161 @@ async def test_a_block_of_a_turn_that_waited_and_went_on_removes_all_of_it(store
     assert isinstance(blocked.status, Blocked)
     assert (blocked.messages, blocked.recorded_results, blocked.usage.requests) == ((), (), 2)
     assert ran == ["x"]
+
+
+async def test_a_guardrail_refusal_from_a_tool_wrapper_is_an_ordinary_failure(store: Checkpointer):
+    """6.1.5: error, recover runs the call again and completes."""
+    failing = [True]
+
+    async def block(_request: Any, _context: Any, next: Any) -> Any:
+        if failing:
+            raise GuardrailBlocked(guardrail="g", reason="no")
+        return await next()
+
+    client = ScriptedClient(calls(call("c1", "echo", text="hi")), "done")
+    agent = Agent("assistant", client, tools=echo, middleware=Wrap("block", tool=block), runtime=store)
+    with pytest.raises(GuardrailBlocked):
+        await agent.run("go", thread_id="t")
+    with pytest.raises(IncompleteRun):
+        await agent.run("more", thread_id="t")
+    failing.clear()
+    assert (await agent.recover("t")).status == Completed("done")
+
+
+class Once:
+    """A middleware outside the review that adds to the text from its second run on."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def __call__(self, text: str, _context: RunContext) -> str:
+        self.runs += 1
+        return text if self.runs == 1 else f"{text}!"
+
+
+@pytest.mark.parametrize("phase", ["input", "output"])
+async def test_a_text_that_changed_between_two_runs_is_asked_about_again(phase: str, store: Checkpointer):
+    """6.2.5, REV-07: the verdict was about another text; both stay remembered while the step runs again."""
+    judge, changes = Judge(), Once()
+    review = GuardrailReviewMiddleware(**{phase: [judge]})
+    wrap = Wrap("changes", before=changes) if phase == "input" else Wrap("changes", after=changes)
+    # the one that changes the text runs first: outermost on the way in, innermost on the way out
+    stack = [wrap, review] if phase == "input" else [review, wrap]
+    agent = Agent("assistant", ScriptedClient("text"), middleware=stack, runtime=store)
+    first = await agent.run("text", thread_id="t")
+    assert only(first)[1].question["text"] == "text"
+    second = await agent.resume("t", first.reply(only(first)[0], GuardrailVerdict.block()))
+    id, request = only(second)
+    assert (request.question["text"], request.question["reason"]) == ("text!", "score 2")
+    assert [given.question["text"] for given in request.answers] == ["text"]
+    done = await agent.resume("t", second.reply(id, GuardrailVerdict.allow()))
+    assert done.status == Completed("text!" if phase == "output" else "text")
+    assert judge.asked == ["text", "text!"]
+
+
+@pytest.mark.parametrize("phase", ["input", "output"])
+async def test_two_reviews_in_one_stack_have_each_a_verdict_of_its_own(phase: str, store: Checkpointer):
+    """6.2.4, 4.5: by middleware; each judge is called once."""
+    judges = [Judge(), Judge()]
+    reviews = [GuardrailReviewMiddleware(**{phase: [judge]}, id=f"review-{at}") for at, judge in enumerate(judges)]
+    agent = Agent("assistant", ScriptedClient("text"), middleware=reviews, runtime=store)
+    asked: list[str] = []
+    result = await agent.run("text", thread_id="t")
+    while result.pending:
+        id, request = only(result)
+        asked.append(request.middleware)
+        result = await agent.resume("t", result.reply(id, GuardrailVerdict.allow()))
+    assert result.status == Completed("text")
+    assert asked == (["review-0", "review-1"] if phase == "input" else ["review-1", "review-0"])
+    assert [judge.asked for judge in judges] == [["text"], ["text"]]
+
+
+async def test_root_and_specialist_review_the_same_answer_each_for_itself(store: Checkpointer):
+    """6.1.6, 4.5.3: the answering agent's first, then the root's, under one middleware id."""
+    judges = {"expert": Judge(), "root": Judge()}
+    expert = Agent("expert", ScriptedClient("text"), middleware=GuardrailReviewMiddleware(output=[judges["expert"]]))
+    root = Agent(
+        "root",
+        ScriptedClient(calls(call("h1", "handoff_to_expert", reason="r"))),
+        handoffs=expert,
+        middleware=GuardrailReviewMiddleware(output=[judges["root"]]),
+        runtime=store,
+    )
+    asked: list[str] = []
+    result = await root.run("go", thread_id="t")
+    while result.pending:
+        id, request = only(result)
+        asked.append(request.agent)
+        result = await root.resume("t", result.reply(id, GuardrailVerdict.allow()))
+    assert (asked, result.status, result.active_agent) == (["expert", "root"], Completed("text"), "expert")
+    assert [judge.asked for judge in judges.values()] == [["text"], ["text"]]
+
+
+@pytest.mark.parametrize("phase", ["input", "output"])
+async def test_an_edited_text_flows_through_the_rest_of_the_stack(phase: str, store: Checkpointer):
+    """6.2.6: these guardrails do not look at it, those of another middleware do."""
+    review = GuardrailReviewMiddleware(**{phase: [LengthCheck(max=5)]})
+    strict = GuardrailMiddleware(**{phase: [WordList(["forbidden"])]})
+    stack = [review, strict] if phase == "input" else [strict, review]
+    agent = Agent("assistant", ScriptedClient("far too long", "far too long"), middleware=stack, runtime=store)
+    for edited, status in (("still far too long", None), ("a forbidden text", Blocked("WordList", "inappropriate content: forbidden"))):
+        result = await agent.run("far too long")
+        done = await agent.resume(result.thread_id, result.reply(only(result)[0], GuardrailVerdict.edit(edited)))
+        assert done.status == (status or Completed("far too long" if phase == "input" else edited))
+
+
+@pytest.mark.parametrize("phase", ["input", "output"])
+async def test_a_message_sent_while_a_text_waits_is_refused_and_names_what_waits(phase: str, store: Checkpointer):
+    """F17: nobody judges it, and the refused text keeps waiting."""
+    judge = Judge()
+    agent = Agent("assistant", ScriptedClient("text"), middleware=GuardrailReviewMiddleware(**{phase: [judge]}), runtime=store)
+    waits = await agent.run("text", thread_id="t")
+    with pytest.raises(PendingInterrupts, match="guardrail-review") as refused:
+        await agent.run("something else", thread_id="t")
+    assert refused.value.interrupt_ids == (only(waits)[0],)
+    assert (await agent.result("t"), judge.asked) == (waits, ["text"])
+
+
+async def test_a_denied_write_says_that_it_did_not_run_and_the_answer_is_guarded(store: Checkpointer):
+    """F17: the unrelated message is refused; after the denial the model reads that nothing was done."""
+    ran: list[str] = []
+    client = ScriptedClient(calls(call("c1", "deploy", what="x")), "it was not deployed")
+    stack = [GuardrailReviewMiddleware(output=[RegexValidator("not deployed", must="not match")]), policy("deploy")]
+    agent = Agent("assistant", client, tools=deploy_into(ran), middleware=stack, runtime=store)
+    waits = await agent.run("deploy", thread_id="t")
+    with pytest.raises(PendingInterrupts, match=r"APPROVAL .* deploy"):
+        await agent.run("what is the weather?", thread_id="t")
+    assert await agent.result("t") == waits
+    denied = await agent.resume("t", [waits.pending[0].reject()])
+    told = client.requests[1].messages[-1]
+    assert isinstance(told, ToolMessage)
+    assert (told.is_error, told.outcome) == (True, "rejected")
+    assert told.content == '{"error":"Rejected: a reviewer refused this call; it was not run"}'
+    assert only(denied)[1].question["text"] == "it was not deployed"
+    done = await agent.resume("t", denied.reply(only(denied)[0], GuardrailVerdict.allow()))
+    assert (done.status, ran) == (Completed("it was not deployed"), [])
+
+
+@pytest.mark.parametrize("phase", ["input", "output"])
+@pytest.mark.parametrize("verdict", [GuardrailVerdict.allow(), GuardrailVerdict.edit("edited"), GuardrailVerdict.block()])
+async def test_a_verdict_does_not_depend_on_who_resumes(phase: str, verdict: GuardrailVerdict, store: Checkpointer):
+    """F18: another client, another runtime object, and a judge that would have judged otherwise."""
+
+    def made(judge: Any, answer: str) -> Agent:
+        middleware = GuardrailReviewMiddleware(**{phase: [judge]})
+        return Agent("assistant", ScriptedClient(answer), middleware=middleware, runtime=GraphRuntime(store))
+
+    first = made(Judge(), "text")
+    waits = await first.run("text", thread_id="t")
+    await first.runtime.aclose()
+    lenient = Judge("another judge")
+    second = made(lenient, "other answer")
+    done = await second.resume("t", waits.reply(only(waits)[0], verdict))
+    went_on = "text" if phase == "output" else "other answer"
+    expected = {
+        "allow": Completed(went_on),
+        "edit": Completed("edited" if phase == "output" else went_on),
+        "block": Blocked("judge", "score 1"),
+    }
+    assert done.status == expected[verdict.verdict]
+    assert lenient.asked == []

@@ -121,6 +121,7 @@ async def test_a_run_may_name_any_node(node: str, phase: BreakpointPhase, stored
         if waiting(result).breakpoints:
             stops.append((held(result), roles(result.messages)))
         (review,) = result.pending
+        assert review.owner == "assistant"
         match review.kind:
             case "breakpoint":
                 answer = review.proceed()
@@ -247,3 +248,22 @@ async def test_a_turn_that_waits_after_its_answer_can_be_given_up_with_everythin
     assert (await agent.abandon("t")).messages == ()
     again = await agent.run("go", thread_id="t")
     assert (await agent.resume("t", proceed(again))).answer == "second"
+
+
+async def test_a_runs_breakpoints_add_to_the_agents_own(store: Checkpointer):
+    """5.3.1: before and after; its other settings go along."""
+    agent = Agent(
+        "assistant",
+        ScriptedClient("done"),
+        interrupt_before=AgentNode.FINISH,
+        interrupt_after=AgentNode.FINISH,
+        runtime=store,
+    )
+    config = RunConfig(interrupt_before="assistant/model", interrupt_after="input", principal="ana", run_id="mine")  # type: ignore[arg-type]  # one stands for the set of it
+    result = await agent.run("go", thread_id="t", config=config)
+    assert (held(result), result.run_id) == ([("input", AFTER)], "mine")
+    stops: list[tuple[str, BreakpointPhase]] = []
+    while result.pending:
+        stops += held(result)
+        result = await agent.resume("t", proceed(result), RunConfig(interrupt_before="assistant/model"))  # type: ignore[arg-type]  # as above
+    assert stops == [("input", AFTER), ("assistant/model", BEFORE), ("assistant/finish", BEFORE), ("assistant/finish", AFTER)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from llm4s_notebook.agent import (
     Agent,
     Asked,
@@ -194,3 +196,72 @@ async def test_a_handoff_target_with_its_own_asker_is_asked_by_its_own_name(stor
     assert (request.agent, request.question) == ("expert", {"what": "zone"})
     done = await root.resume("t", result.reply(id, Info(value="z")))
     assert done.messages[-2].content == "go (area a) (zone z)"  # type: ignore[union-attr]  # a user message
+
+
+@pytest.mark.parametrize("first", ["question", "approval"])
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_call_that_waits_in_three_ways_is_asked_about_once_in_each(first: str, edited: bool, store: Checkpointer):
+    """4.6, 4.5.5, 3.7.4: in the stack's order; each later request knows what came before, and so does the tool when it goes on."""
+    env, confirm = Environment(), ConfirmTool()
+    stack = [env, policy("confirm")] if first == "question" else [policy("confirm"), env]
+    client = ScriptedClient(calls(call("c1", "confirm", text="x")), "done")
+    agent = Agent("assistant", client, tools=confirm, middleware=stack, runtime=store)
+    told: list[tuple[str, bool, int, Any]] = []
+    result = await agent.run("go", thread_id="t")
+    while result.pending:
+        (review,) = result.pending
+        status = waiting(result)
+        request = {**status.approvals, **status.questions, **status.middleware_questions}[review.id]
+        told.append((review.kind, getattr(request, "approved", False), len(request.answers), review.arguments))
+        message = result.messages[1]
+        assert isinstance(message, AssistantMessage)
+        assert message.tool_calls == (request.call,)  # an edit is in the history while its call waits again (3.5.4)
+        match review.kind:
+            case "approval":
+                answer = review.edit({"text": "y"}) if edited else review.approve()
+            case "question":
+                answer = review.reply(Confirmed(ok=True))
+            case _:
+                answer = review.reply(Info(value="prod"))
+        result = await agent.resume("t", answer)
+    before, after = {"text": "x"}, {"text": "y" if edited else "x"}
+    if first == "question":
+        assert told == [("middleware_question", False, 0, before), ("approval", False, 1, before), ("question", True, 1, after)]
+    else:
+        assert told == [("approval", False, 0, before), ("middleware_question", True, 0, after), ("question", True, 1, after)]
+    assert confirm.resumed == [(after["text"], f"really {after['text']}?", True, True)]
+    assert env.asked_times == 1
+    assert tool_texts(result.messages) == [f"really {after['text']}? True"]
+
+
+async def test_a_wrapper_that_asks_before_a_tool_goes_on_keeps_it_from_going_on():
+    """4.6: the error names it; the tool's `resume` does not run, since its answer would be lost."""
+    confirm = ConfirmTool()
+
+    class OnTheWayBack(AskingMiddleware[Need, Info]):
+        id = "late"
+        entered = 0
+
+        async def wrap_tool_call(self, request: Any, context: Any, next: Any) -> Any:
+            self.entered += 1
+            return await next() if self.entered == 1 else self.ask_about(Need(what="now?"))
+
+    agent = Agent("assistant", ScriptedClient(calls(call("c1", "confirm", text="x")), "done"), tools=confirm, middleware=OnTheWayBack())
+    result = await agent.run("go", thread_id="t")
+    done = await agent.resume("t", [review.reply(Confirmed(ok=True)) for review in result.pending])
+    assert tool_texts(done.messages) == ['{"error":"Middleware \'late\' asked a question after a tool question"}']
+    assert confirm.resumed == []
+    assert done.status == Completed("done")
+
+
+async def test_calls_of_one_message_wait_each_in_its_own_way_and_are_answered_each_on_its_own(store: Checkpointer):
+    """4.6 last row, 4.5.4: an answer about one call is none about another, whatever the order."""
+    env = Environment()
+    message = calls(*(call(f"c{n}", "echo", text=str(n)) for n in range(3)))
+    agent = Agent("assistant", ScriptedClient(message, "done"), tools=echo, middleware=env, runtime=store)
+    result = await agent.run("go", thread_id="t")
+    reviews = result.pending
+    for at in (2, 0, 1):
+        result = await agent.resume("t", reviews[at].reply(Info(value=f"for {reviews[at].call_id}")))
+    assert result.status == Completed("done")
+    assert env.log == ["c2@for c2", "c0@for c0", "c1@for c1"]

@@ -83,7 +83,7 @@ async def test_imported_history_is_not_stored_while_the_question_waits(store: Ch
 
 @pytest.mark.parametrize("bad", [3, None, {"x": 1}, {"value": 3}, "eu", []])
 async def test_an_answer_that_is_not_of_the_type_is_refused_and_the_right_one_then_works(bad: Any, store: Checkpointer):
-    """MWQ-04, F07, F09: the hook runs once per accepted answer; nothing of the bad one is saved."""
+    """MWQ-04, 4.3.6, F07, F09: the hook runs once per accepted answer; nothing of the bad one is saved."""
     region = Region()
     agent = Agent("assistant", ScriptedClient("done"), middleware=region, runtime=store)
     result = await agent.run("deploy", thread_id="t")

@@ -103,7 +103,7 @@ async def test_an_update_of_a_key_nobody_declares_fails_the_run_naming_it(durabl
 
 
 async def test_a_key_that_a_middleware_declares_may_be_updated_by_any_call():
-    """TOOL-21."""
+    """TOOL-21, 4.1.3."""
 
     async def adding(_request: Any, _context: Any, next: Any) -> Any:
         outcome = await next()
@@ -370,3 +370,34 @@ async def test_a_plain_tool_runs_in_a_worker_thread_and_sees_its_cancellation():
         await run
     assert seen == [True, "left"]
     assert (await agent.result("t")).recorded_results == ()
+
+
+@pytest.mark.parametrize("where", ["check", "tool", "reported"])
+async def test_a_cancellation_of_the_tools_own_cancels_the_run_and_recover_runs_only_that_call(where: str, store: Checkpointer):
+    """3.2.1, 3.4: raised by its check or by itself, or reported as its outcome; the call records nothing."""
+    ran: list[str] = []
+    once = [True]
+
+    def cancel_once() -> None:
+        if once:
+            once.clear()
+            raise asyncio.CancelledError
+
+    @tool(check=lambda which: cancel_once() if where == "check" and which == "b" else None)
+    async def work(which: str) -> Any:
+        """Work."""
+        ran.append(which)
+        if which == "b" and where == "tool":
+            cancel_once()
+        if which == "b" and where == "reported" and once:
+            once.clear()
+            return Fatal(asyncio.CancelledError())
+        return which
+
+    client = ScriptedClient(calls(call("c1", "work", which="a"), call("c2", "work", which="b")), "done")
+    agent = Agent("assistant", client, tools=work, runtime=store)
+    with pytest.raises(RunCancelled):
+        await agent.run("go", thread_id="t")
+    done = await agent.recover("t")
+    assert tool_texts(done.messages) == ["a", "b"]
+    assert ran.count("b") == (1 if where == "check" else 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -15,14 +16,17 @@ from llm4s_notebook.agent import (
     InterruptKind,
     MiddlewareHook,
     MiddlewareQuestionRequest,
+    NeedsApproval,
+    ToolContext,
     ToolQuestionRequest,
+    tool,
 )
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import DecodeError, EncodeError, InvalidResume
+from llm4s_notebook.errors import DecodeError, EncodeError, InvalidResume, ThreadBusy
 from llm4s_notebook.graph import GraphRuntime, RunConfig
 from llm4s_notebook.models import ScriptedClient, calls
 
-from .support import Confirm, Confirmed, ConfirmTool, Environment, Info, Need, call, echo, gated_into, only, policy, sizes, waiting
+from .support import Confirm, Confirmed, ConfirmTool, Environment, Info, Need, Region, call, echo, gated_into, only, policy, sizes, waiting
 
 EVERY_KIND = calls(
     call("c1", "echo", text="held"), call("c2", "echo", text="asked"), call("c3", "confirm", text="y"), call("c4", "gated", what="x")
@@ -171,3 +175,49 @@ async def test_a_thread_that_waits_was_stored_before_the_call_returned(store: Ch
         id, _ = only(result)
         result = await agent.resume(mode.value, result.reply(id, Info(value="p")), RunConfig(durability=mode))
         assert await agent.with_(runtime=GraphRuntime(store)).result(mode.value) == result
+
+
+async def test_while_a_run_holds_the_thread_no_answer_is_taken(store: Checkpointer):
+    """2.4.5: refused as busy, from this runtime and from another; afterwards the same answer is."""
+    gate, entered = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def slow(context: ToolContext, text: str) -> Any:
+        """Wait once approved."""
+        if not context.approved:
+            return NeedsApproval("slow")
+        if text == "first":
+            entered.set()
+            await gate.wait()
+        return text
+
+    client = ScriptedClient(calls(call("c1", "slow", text="first"), call("c2", "slow", text="second")), "done")
+    agent = Agent("assistant", client, tools=slow, runtime=store)
+    result = await agent.run("go", thread_id="t")
+    first, second = result.pending
+    run = await agent.start_resume("t", first.approve())
+    await entered.wait()
+    for one in (agent, agent.with_(runtime=GraphRuntime(store))):
+        with pytest.raises(ThreadBusy):
+            await one.resume("t", second.approve())
+        with pytest.raises(ThreadBusy):
+            await one.recover("t")
+        with pytest.raises(ThreadBusy):
+            await one.run("more", thread_id="t")
+    gate.set()
+    after = await run
+    assert after.pending == (second,)
+    assert (await agent.resume("t", second.approve())).status == Completed("done")
+
+
+async def test_a_result_says_what_its_turn_was_asked(store: Checkpointer):
+    """2.1.1: as the caller wrote it, whatever hooks made of it; nothing once the turn was taken back."""
+    agent = Agent(
+        "assistant", ScriptedClient("one", calls(call("c1", "gated", what="x"))), tools=gated_into([]), middleware=Region(), runtime=store
+    )
+    waits = await agent.run("go", thread_id="t")
+    assert waits.query is None  # nothing of the turn is stored yet
+    done = await agent.resume("t", waits.reply(only(waits)[0], Info(value="eu")))
+    assert (done.query, done.messages[0].content) == ("go", "go (region eu)")  # type: ignore[union-attr]  # a user message
+    assert (await agent.run("my region", thread_id="t")).query == "my region"
+    assert (await agent.abandon("t")).query is None

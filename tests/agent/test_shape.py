@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.agent import Agent, Completed
+from llm4s_notebook.agent import Agent, AgentNode, BreakpointPhase, Completed
 from llm4s_notebook.agent._messages import TOOL_RESULTS, RecordedResult
 from llm4s_notebook.agent._turn import ACTIVE_AGENT, LOOP_KEY_IDS, TRANSFER, TURN, Transfer
 from llm4s_notebook.agent._turn_input import TurnInput
@@ -32,6 +32,7 @@ def test_a_family_is_one_graph_with_one_entry_and_every_other_node_named_after_i
     """1.1.1, 1.1.2, 1.1.3: one node for each asking tool, four for each asking middleware whatever it overrides."""
     root = family()
     topology = root.graph.topology()
+    assert "target/ask/confirm" in root.breakpoint_nodes(AgentNode.TOOL, BreakpointPhase.AFTER, "target")
     assert (root.graph.id, topology.entry) == ("root", "input")
     assert {node.id for node in topology.nodes} == {
         "input",

@@ -11,14 +11,20 @@ import pytest
 from llm4s_notebook.agent import (
     Agent,
     AgentMiddleware,
+    ApprovalMiddleware,
+    AskingMiddleware,
     Completed,
+    GuardrailMiddleware,
+    GuardrailReviewMiddleware,
     NeedsApproval,
     Success,
+    ToolCallRequest,
     tool,
 )
+from llm4s_notebook.agent._turn_input import TurnInput
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError, MiddlewareFailed, RunCancelled
-from llm4s_notebook.graph import RunContext, StateKey
+from llm4s_notebook.graph import Execution, RunContext, StateKey
 from llm4s_notebook.models import ScriptedClient, UserMessage, calls
 
 from .support import Wrap, call, deploy_into, echo, roles, tool_texts, waiting
@@ -44,7 +50,7 @@ def test_without_constraints_the_order_is_that_of_registration():
 
 
 def test_constraints_reorder_and_ties_stay_as_registered():
-    """MW-02."""
+    """MW-02, 4.2.2."""
     assert order(Plain("a", runs_after="c"), Plain("b"), Plain("c")) == ["b", "c", "a"]
     assert order(Plain("a"), Plain("b"), Plain("c", runs_before={"a"})) == ["b", "c", "a"]
     assert order(Plain("a", runs_before=["c"]), Plain("b"), Plain("c", runs_before=["b"])) == ["a", "c", "b"]
@@ -106,7 +112,7 @@ def test_a_wrapper_that_is_no_async_function_is_refused():
 
 
 def test_contributed_tools_come_in_stack_order_after_the_agents_and_writes_unite():
-    """MW-06."""
+    """MW-06, 4.1.3."""
     key: StateKey[int, int] = StateKey.replace("a-key", int, initial=0)
 
     class Writing(Plain):
@@ -169,16 +175,16 @@ async def test_a_wrapper_may_run_the_tool_twice_and_return_the_second_outcome():
     assert ran == ["x", "x"]
 
 
-@pytest.mark.parametrize("reworded", [False, True])
-async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: bool):
-    """MW-11, MW-12, 3.5.2: passing on keeps the inner source; rewording makes the rewording wrapper the source."""
+@pytest.mark.parametrize("reworded", [None, "outer says", "inner says"])
+async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: str | None):
+    """MW-11, MW-12, 3.5.2: passing on keeps the inner source; a new outcome, even an equal one, has the wrapper that made it as source."""
 
     async def asking(_request: Any, _context: Any, _next: Any) -> Any:
         return NeedsApproval("inner says")
 
     async def outer(_request: Any, _context: Any, next: Any) -> Any:
         outcome = await next()
-        return NeedsApproval("outer says") if reworded else outcome
+        return NeedsApproval(reworded) if reworded else outcome
 
     agent = Agent(
         "assistant",
@@ -187,7 +193,7 @@ async def test_an_approval_belongs_to_whoever_made_the_outcome(reworded: bool):
         middleware=[Wrap("outer", tool=outer), Wrap("inner", tool=asking)],
     )
     (request,) = waiting(await agent.run("go")).approvals.values()
-    assert (request.source, request.reason) == (("outer", "outer says") if reworded else ("inner", "inner says"))
+    assert (request.source, request.reason) == (("outer", reworded) if reworded else ("inner", "inner says"))
 
 
 async def test_an_outcome_kept_from_an_earlier_next_keeps_its_source():
@@ -302,7 +308,7 @@ async def test_a_model_wrapper_may_retry_and_usage_counts_what_it_returned():
 
 
 async def test_a_contributed_tool_is_offered_and_runs():
-    """MW-21."""
+    """MW-21, 4.1.3."""
     client = ScriptedClient(calls(call("c1", "extra")), "done")
     agent = Agent("assistant", client, middleware=Plain("giver", tools=[_tool("extra")]))
     result = await agent.run("q")
@@ -403,3 +409,68 @@ async def test_removing_a_tool_from_the_request_only_hides_it():
     result = await Agent("assistant", client, tools=echo, middleware=Wrap("hiding", model=hiding)).run("q")
     assert client.requests[0].tools == ()
     assert tool_texts(result.messages) == ["x"]
+
+
+def test_what_comes_with_the_package_and_under_which_ids():
+    """4.7.1, 3.5.5, 6.1.2, 6.2."""
+    shipped = [ApprovalMiddleware(lambda _request: None), GuardrailMiddleware(), GuardrailReviewMiddleware()]
+    assert [one.id for one in shipped] == ["approval", "guardrails", "guardrail-review"]
+    assert [isinstance(one, AskingMiddleware) for one in shipped] == [False, False, True]
+    assert ApprovalMiddleware.unless_read_only().id == "approval"
+    assert order(*shipped) == ["approval", "guardrails", "guardrail-review"]
+
+
+async def test_an_approval_middleware_asks_once_and_whatever_is_no_clear_no_asks():
+    """3.5.5: an empty reason is a reason; nothing (None) lets the call run."""
+    asked: list[str] = []
+
+    def requires(request: ToolCallRequest) -> str | None:
+        asked.append(request.call.id)
+        return "" if request.call.id == "c1" else None
+
+    client = ScriptedClient(calls(call("c1", "echo", text="a"), call("c2", "echo", text="b")), "done")
+    agent = Agent("assistant", client, tools=echo, middleware=ApprovalMiddleware(requires, id="mine"))
+    result = await agent.run("go", thread_id="t")
+    ((_, request),) = waiting(result).approvals.items()
+    assert (request.call.id, request.source, request.reason) == ("c1", "mine", "tool 'echo' needs approval")
+    done = await agent.resume("t", [review.approve() for review in result.pending])
+    assert tool_texts(done.messages) == ["a", "b"]
+    assert asked == ["c1", "c2"]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_a_task_group_whose_failure_a_hook_got_over_cancels_nothing(by_hand: bool):
+    """4.2.5: Python before 3.13 leaves a cancel request on the task then; nobody cancelled the turn, run or stepped by hand."""
+
+    async def got_over() -> None:
+        async def fail() -> None:
+            await asyncio.sleep(0)
+            raise ValueError("x")
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+        except* ValueError:
+            pass
+
+    async def text(text: str, _context: Any) -> str:
+        await got_over()
+        return text
+
+    async def model(request: Any, _context: Any, next: Any) -> Any:
+        await got_over()
+        return await next(request)
+
+    async def tool(_request: Any, _context: Any, next: Any) -> Any:
+        await got_over()
+        return await next()
+
+    client = ScriptedClient(calls(call("c1", "echo", text="x")), "done")
+    agent = Agent("assistant", client, tools=echo, middleware=Wrap("group", before=text, after=text, model=model, tool=tool))
+    if not by_hand:
+        assert (await agent.run("go")).status == Completed("done")
+        return
+    at: Any = agent.graph.start(TurnInput("go"))
+    while isinstance(at, Execution):
+        at = await agent.graph.step(at)
+    assert at.output.answer == "done"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from llm4s_notebook.agent import (
     Agent,
@@ -22,7 +22,7 @@ from llm4s_notebook.agent import (
 )
 from llm4s_notebook.agent._context import HookContext
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import ConfigError, MiddlewareFailed, RunCancelled
+from llm4s_notebook.errors import ConfigError, EncodeError, MiddlewareFailed, RunCancelled
 from llm4s_notebook.graph import Command, GraphRuntime, RunBudgets, RunConfig, RunContext, StateKey
 from llm4s_notebook.graph._context import RunVoice
 from llm4s_notebook.models import Completion, ModelRequest, ScriptedClient, UserMessage, calls
@@ -465,3 +465,15 @@ async def test_only_an_asking_middleware_suspends_from_a_model_wrapper():
 
     with pytest.raises(ConfigError, match="has no asking middleware of that id"):
         await Agent("assistant", ScriptedClient("x"), middleware=Wrap("plain", model=borrowing)).run("go")
+
+
+@pytest.mark.parametrize("question", [3, None, Info(value="x"), "no"])
+def test_a_question_that_its_own_type_would_not_read_again_is_refused_where_it_is_asked(question: Any):
+    """4.3.3: another type, or the type without its constraints."""
+
+    class Strict(AskingMiddleware[Annotated[str, Field(min_length=3)], bool]):
+        id = "strict"
+
+    with pytest.raises(EncodeError):
+        Strict().ask(question)
+    assert Strict().ask("yes").question == "yes"

@@ -33,7 +33,7 @@ from .support import (
 
 
 async def test_a_rejected_call_never_runs_and_the_model_sees_the_reason(store: Checkpointer):
-    """SUS-06: reject "not on a Friday"."""
+    """SUS-06, TOOL-06: reject "not on a Friday"."""
     ran: list[str] = []
     client = ScriptedClient(calls(call("c1", "deploy", what="v1")), "understood")
     agent = Agent("assistant", client, tools=deploy_into(ran), middleware=policy("deploy"), runtime=store)
@@ -146,11 +146,14 @@ async def _mixed(store: Checkpointer, ran: list[str], recorder: Recorder) -> tup
 
 
 async def test_approvals_of_one_message_come_in_call_order_with_their_sources(store: Checkpointer):
-    """SUS-18, F15: the free call's result is recorded, the history holds only user and assistant."""
+    """SUS-18, 3.5.1, F15: one approval node for all; the free call's result is recorded, the history holds only user and assistant."""
     agent, client = await _mixed(store, [], Recorder())
     result = await agent.run("go", thread_id="t")
     approvals = waiting(result).approvals
     assert [(request.call.id, request.source) for request in approvals.values()] == [("c1", "policy"), ("c2", "tool")]
+    parked = await agent.runtime.pending("t", agent.graph)
+    assert parked is not None
+    assert [one.resume_node for one in parked.interrupts] == ["assistant/approval"] * 2
     assert [message.tool_call_id for message in result.recorded_results] == ["c3"]
     assert roles(result.messages) == ["user", "assistant"]
     assert len(client.requests) == 1

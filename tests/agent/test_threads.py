@@ -62,7 +62,7 @@ async def test_the_stored_result_of_every_status(store: Checkpointer):
     "where", ["input", "held before input", "held after input", "tool", "finish", "held after finish", "failed", "first turn"]
 )
 async def test_a_turn_can_be_given_up_wherever_it_stands(where: str, store: Checkpointer):
-    """R6.36, F23: the thread is as before the turn and usable at once; usage stays."""
+    """2.4.12, R6.36, F23: the thread is as before the turn and usable at once; usage stays."""
     second: list[Any] = {
         "input": ["never"],
         "tool": [calls(call("c1", "echo", text="free"), call("c2", "gated", what="x"))],
@@ -104,7 +104,7 @@ async def test_a_turn_can_be_given_up_wherever_it_stands(where: str, store: Chec
 
 
 async def test_giving_up_needs_a_thread():
-    """api.md: ThreadNotFound."""
+    """2.4.12, api.md: ThreadNotFound."""
     with pytest.raises(ThreadNotFound):
         await Agent("assistant", ScriptedClient()).abandon("t")
 

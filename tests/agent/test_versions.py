@@ -197,3 +197,12 @@ async def test_the_messages_of_an_agent_with_other_nodes_can_be_read(store: Chec
     assert isinstance(read.status, Unfinished)
     with pytest.raises(RestoreRejected):
         await Agent("somebody", ScriptedClient(), runtime=GraphRuntime(store)).result("t")
+
+
+async def test_a_thread_whose_active_agent_is_gone_is_read_as_the_roots(store: Checkpointer):
+    """2.1.2, D14: nobody of that name is in the family any more."""
+    target = Agent("target", ScriptedClient("hello"))
+    root = Agent("root", ScriptedClient(calls(call("h1", "handoff_to_target", reason="r"))), handoffs=target, runtime=GraphRuntime(store))
+    assert (await root.run("go", thread_id="t")).active_agent == "target"
+    alone = Agent("root", ScriptedClient(), runtime=GraphRuntime(store))
+    assert (await alone.result("t")).active_agent == "root"

@@ -26,6 +26,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=4.0, help="seconds a case waits for an idle machine (4)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the results to this JSON file")
     parser.add_argument("--from", type=Path, metavar="FILE", dest="source", help="run nothing; show the results of this JSON file")
+    parser.add_argument("--cpu", action="store_true", help="judge by the processor's time: for a busy machine, not for waits for the disk")
     parser.add_argument("--write-docs", action="store_true", help=f"put the table into {PAGE.relative_to(HERE.parents[1])}")
     given = parser.parse_args()
     given.works = _chosen(parser, "--only", given.only, list(WORK))
@@ -33,6 +34,8 @@ def arguments() -> argparse.Namespace:
     missing = [NEEDS[peer] for peer in given.peer_names if importlib.util.find_spec(NEEDS[peer]) is None]
     if missing and not given.source:
         parser.error(f"not installed: {', '.join(missing)}; see {HERE.name}/README.md")
+    if given.write_docs and given.cpu:
+        parser.error("--write-docs tells what the clock showed; leave out --cpu")
     if given.write_docs and not given.source and (given.only or given.peers):
         parser.error("--write-docs wants the results of one whole run; leave out --only and --peers")
     return given
@@ -58,7 +61,7 @@ def main() -> int:
         result = result_of(conductor, chosen, given.reps)
         if given.out:
             write(result, given.out)
-    print(terminal(outcomes_of(result)))
+    print(terminal(outcomes_of(result, given.cpu)))
     for key, reason in result["failed"].items():
         print(f"failed: {key}: {reason}", file=sys.stderr)
     if given.write_docs:

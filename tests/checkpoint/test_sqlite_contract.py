@@ -21,6 +21,6 @@ class TestSqliteCheckpointer(CheckpointerContract):
 
     async def set_format(self, store: Checkpointer, place: Path, checkpoint_id: str, number: int | None) -> None:
         with sqlite3.connect(place / "threads.db") as connection:
-            row = int(checkpoint_id.rpartition("/")[2])
-            connection.execute("UPDATE llm4s_checkpoint SET format = ? WHERE id & 4294967295 = ?", (number, row))
+            n = int(checkpoint_id.rpartition("/")[2])
+            connection.execute("UPDATE llm4s_checkpoint SET format = ? WHERE number = ?", (number, n))
         connection.close()

@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
 from llm4s_notebook.checkpoint._sqlite import _commit, _find, _read, _thread_row
-from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ, SHIFT
+from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
 from llm4s_notebook.testing import ManualClock
 from llm4s_notebook.testing._making import COMPLETED, RUNNING, SUSPENDED, draft, event
@@ -98,8 +97,8 @@ async def test_a_commit_costs_the_same_however_long_the_thread_is(store: SqliteC
         cost[number] = (counted.rows, len(counted.statements), blobs(store) - before)
     assert len(set(cost.values())) == 1, cost
     rows, statements, size = cost[900]
-    # the thread, the checkpoint with its little values, the message, the events
-    assert rows == 4
+    # the thread, the checkpoint with its little values and its events, the message
+    assert rows == 3
     assert statements <= 10
     assert size <= 1000 + 130
     latest = await store.latest("t")
@@ -108,8 +107,8 @@ async def test_a_commit_costs_the_same_however_long_the_thread_is(store: SqliteC
     assert blobs(store) <= 900 * 1130
 
 
-async def test_a_superstep_of_little_values_writes_three_rows(store: SqliteCheckpointer) -> None:
-    """W1: the thread's, the checkpoint's, the events'; no index is touched, and nothing is looked up."""
+async def test_a_superstep_of_little_values_writes_two_rows(store: SqliteCheckpointer) -> None:
+    """W1: the thread's and the checkpoint's; nothing is looked up."""
     claim = await store.claim("t", "run", 30)
 
     def commit(n: int) -> Commit:
@@ -121,8 +120,8 @@ async def test_a_superstep_of_little_values_writes_three_rows(store: SqliteCheck
         assert store.commit_now("t", commit(number)) == 2 * number - 1
     with Counted(store) as counted:
         assert store.commit_now("t", commit(3)) == 5
-    assert counted.rows == 3
-    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["UPDATE", "INSERT", "INSERT"]
+    assert counted.rows == 2
+    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["UPDATE", "INSERT"]
 
 
 def turn(number: int, token: int, question: bytes, answer: bytes) -> tuple[Commit, Commit]:
@@ -194,8 +193,8 @@ async def test_a_long_thread_is_read_with_one_look_at_each_live_row(store: Sqlit
 async def test_no_statement_of_a_commit_scans_a_table(store: SqliteCheckpointer) -> None:
     """W1, W6: every look-up and every closing goes through a key or an index."""
     for statement, values in (
-        (_find._NUMBERED, (1,)),
-        (_find._NAMED, ("x", 1, 2)),
+        (_find._NUMBERED, (1, 1)),
+        (_find._NAMED, (1, "x")),
         (_thread_row._SELECT, ("t",)),
         (_thread_row._HEADS, (1, 2)),
         (_thread_row._HEAD, (1, "s", "n")),
@@ -281,19 +280,19 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
             status = SUSPENDED if key % 10 == 0 else RUNNING if key % 10 == 1 else COMPLETED
             connection.execute(
                 "INSERT INTO llm4s_thread (id, thread_id, latest, graph, status, created_at, updated_at,"
-                " next_event, floor, writes, last_row, live, named) VALUES (?, ?, ?, 1, ?, ?, ?, 1, 1, 0, 1, 1, 0)",
-                (key, f"t{key}", key << SHIFT | 1, _thread_row.CODES[status], key, key),
+                " next_event, floor, writes, entries, live, named) VALUES (?, ?, ?, 1, ?, ?, ?, 1, 1, 0, 1, 1, 0)",
+                (key, f"t{key}", 1, _thread_row.CODES[status], key, key),
             )
             connection.execute(
-                "INSERT INTO llm4s_checkpoint (id, run, status, created_at, superstep, format, token, first_event, body, small, journal)"
-                " VALUES (?, 1, ?, ?, 0, 1, 1, 1, '{}', '', '[]')",
-                (key << SHIFT | 1, _thread_row.CODES[status], key),
+                "INSERT INTO llm4s_checkpoint (thread, number, run, status, created_at, superstep, format, token, first_event,"
+                " last_event, body, small, journal) VALUES (?, 1, 1, ?, ?, 0, 1, 1, 1, 0, '{}', '', '[]')",
+                (key, _thread_row.CODES[status], key),
             )
             if status is SUSPENDED:
                 connection.execute(
-                    "INSERT INTO llm4s_row (id, thread, born, died, list, section, name, position, value)"
-                    f" VALUES (?, ?, {FIRST_SEQ + 1}, {ALIVE}, 0, 'parked', '0.0', -2, x'7b7d')",
-                    (key << SHIFT | 1, key),
+                    "INSERT INTO llm4s_row (thread, place, born, died, list, section, name, position, value)"
+                    f" VALUES (?, 1, {FIRST_SEQ + 1}, {ALIVE}, 0, 'parked', '0.0', -2, x'7b7d')",
+                    (key,),
                 )
         connection.execute("INSERT INTO llm4s_graph (id, graph_id, version, fingerprint) VALUES (1, 'graph', '1', 'f')")
         connection.execute("INSERT INTO llm4s_run (id, run_id, graph) VALUES (1, 'run', 1)")
@@ -328,7 +327,7 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
 async def test_history_reads_no_table_from_end_to_end(store: SqliteCheckpointer) -> None:
     """R6.11: a page is found through the thread's own index entries."""
     plan = plans(store, _read._PAGE, 1, 1 << 60, 50)
-    assert "INTEGER PRIMARY KEY (rowid>? AND rowid<?)" in plan[0]
+    assert "llm4s_checkpoint_by_number (thread=? AND number<?)" in plan[0]
     assert not any(one.startswith("SCAN llm4s") for one in plan), plan
 
 

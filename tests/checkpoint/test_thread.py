@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, Commit, EventDraft, InMemoryCheckpointer, SqliteCheckpointer
+from llm4s_notebook.checkpoint import Append, Checkpointer, Commit, EventDraft, InMemoryCheckpointer, Set, SqliteCheckpointer
 from llm4s_notebook.checkpoint._event import Progress
 from llm4s_notebook.errors import CheckpointConflict, InvalidCommit, StaleClaim
 from llm4s_notebook.testing import ManualClock
@@ -58,10 +57,10 @@ async def test_a_commit_changes_all_that_a_thread_has_or_nothing(store: Checkpoi
         release=True,
     )
     refused: list[tuple[Commit, type[Exception]]] = [
-        (replace(whole, token=claim.token + 1), StaleClaim),
-        (replace(whole, checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
-        (replace(whole, writes=(write("run/1", "1.0"),)), InvalidCommit),
-        (replace(whole, events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
+        (whole._replace(token=claim.token + 1), StaleClaim),
+        (whole._replace(checkpoints=(draft(clock, 2, "run/9"),)), CheckpointConflict),
+        (whole._replace(writes=(write("run/1", "1.0"),)), InvalidCommit),
+        (whole._replace(events=(event(clock), EventDraft("run", Progress("p", 1, None), clock.now()))), InvalidCommit),
     ]
     for commit, error in refused:
         with pytest.raises(error):
@@ -70,3 +69,19 @@ async def test_a_commit_changes_all_that_a_thread_has_or_nothing(store: Checkpoi
     await store.commit("t", whole)
     assert await four(store) == (["run/2", "run/1"], ["1.0"], [1, 2, 3], None)
     assert (await store.threads())[0].thread_id == "t"
+
+
+async def test_one_checkpoint_is_read_as_it_was_or_there_is_none(store: Checkpointer, clock: ManualClock) -> None:
+    """R6.12: any of the history, whole, whatever was committed since; another thread's id and an unknown one are nothing."""
+    claim = await store.claim("t", "run", 30)
+    for number in (1, 2, 3):
+        made = draft(clock, number, "", Set("state", "n", str(number).encode()), Append("state", "list", (str(number).encode(),)))
+        await store.commit("t", Commit(token=claim.token, checkpoints=(made,)))
+    history = {one.id: one for one in await store.history("t")}
+    for number in (1, 2, 3):
+        one = await store.checkpoint("t", f"run/{number}")
+        assert one is not None
+        assert one == history[f"run/{number}"]
+        assert one.entries == {("state", "n"): str(number).encode(), ("state", "list"): [str(n).encode() for n in range(1, number + 1)]}
+    assert await store.checkpoint("t", "run/4") is None
+    assert await store.checkpoint("u", "run/1") is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
+from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import (
     ConfigError,
     EncodeError,
@@ -287,25 +287,21 @@ async def test_what_is_no_thread_id_is_refused_before_anything_is_stored(
     assert await store.threads() == []
 
 
-async def test_admission_never_raises_anything_else_than_the_projects_errors() -> None:
+async def test_admission_raises_only_the_projects_errors(
+    runtime: GraphRuntime, store: Checkpointer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R4.22, D2: an unexpected exception from the store is RunCrashed, and the thread is free."""
-
-    class Odd(InMemoryCheckpointer):
-        odd = True
-
-        async def head(self, thread_id: str) -> Any:
-            if self.odd:
-                raise ZeroDivisionError
-            return await super().head(thread_id)
-
-    store = Odd()
-    runtime = GraphRuntime(store)
     made = chain()
-    for call in (runtime.start("t", made.graph, 1), runtime.resume("t", made.graph, {"0.0": None}), runtime.recover("t", made.graph)):
-        with pytest.raises(RunCrashed) as caught:
-            await call
-        assert isinstance(caught.value.cause, ZeroDivisionError)
-    store.odd = False
+
+    async def odd(thread_id: str) -> Any:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "head", odd)
+        for call in (runtime.start("t", made.graph, 1), runtime.resume("t", made.graph, {"0.0": None}), runtime.recover("t", made.graph)):
+            with pytest.raises(RunCrashed) as caught:
+                await call
+            assert isinstance(caught.value.cause, ZeroDivisionError)
     assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"]
 
 

@@ -108,9 +108,14 @@ async def test_problems_point_into_the_answer(runtime: GraphRuntime) -> None:
         (("kind",), "invalid"),
         (("kind",), "invalid"),
     ]
-    with pytest.raises(InvalidResume) as caught:
-        await runtime.resume("t", graph, {"0.0": object()})
-    assert caught.value.problems[0].code == "invalid"
+    for kind in ("int", "bool int", 1.5, ["int"], {"int": 1}):  # what is there may look like the name of a member of the union
+        with pytest.raises(InvalidResume) as caught:
+            await runtime.resume("t", graph, {"0.0": {"name": "a", "inner": [], "kind": kind}})
+        assert {problem.path[:1] for problem in caught.value.problems} == {("kind",)}
+    for whole in (object(), "name", ["name"], 5, None):
+        with pytest.raises(InvalidResume) as caught:
+            await runtime.resume("t", graph, {"0.0": whole})
+        assert [(problem.path, problem.code) for problem in caught.value.problems] == [((), "invalid")]
     assert output(await (await runtime.resume("t", graph, {"0.0": Form(name="a", inner=[Inner(count=1)])})))[0]["name"] == "a"
 
 

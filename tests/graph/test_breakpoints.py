@@ -34,8 +34,13 @@ async def test_an_unknown_breakpoint_is_refused_before_the_thread_is_read(runtim
             with pytest.raises(ConfigError) as caught:
                 await call
             assert (caught.value.field, caught.value.problems) == ("breakpoints", wanted)
-    with pytest.raises(ConfigError):
-        await made.graph.step(made.graph.start(1), config)
+    for one in (config, before("zebra"), after("bee")):
+        with pytest.raises(ConfigError) as caught:
+            await made.graph.step(made.graph.start(1), one)
+        assert set(caught.value.problems) <= set(wanted)
+    for one in (before("zebra"), after("bee")):
+        with pytest.raises(ConfigError):
+            await runtime.start("new", made.graph, 1, one)
     assert await trace(store, "held") == unchanged
     assert (await store.head("new")).checkpoint_id is None
     await store.aclose()  # from now on reading a thread fails

@@ -11,25 +11,91 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import IncompleteRun, NodeFailed, RunCancelled
-from llm4s_notebook.graph import Command, Durability, GraphBuilder, GraphRuntime, RunConfig, RunContext, RunStatus, StateKey, events
+from llm4s_notebook.errors import IncompleteRun, NodeFailed, RunCancelled, ThreadBusy
+from llm4s_notebook.graph import Command, Durability, GraphBuilder, GraphRuntime, RunConfig, RunContext, RunStatus, events
 
 from .graphs import LOG, drive, fan, log, names, nothing, output, until
 
 
 async def test_cancelling_a_step_waits_for_every_task_and_keeps_nothing() -> None:
-    """CAN-01, R8.7, D2: both blocked tasks saw it and were waited for; the step raises the cancellation itself."""
-    made = fan(delays=["b", "c"])
-    execution: Any = await made.graph.step(made.graph.start(["a", "b", "c"]))
-    step = asyncio.create_task(made.graph.step(execution))
-    await until(lambda: made.ran["b"] and made.ran["c"])
+    """CAN-01, R8.7, D2: both blocked tasks saw it and were waited for, the finished one did not; the step raises the cancellation
+    itself, and the execution can be stepped again."""
+    saw: list[str] = []
+    leaving = asyncio.Event()
+    blocks = [True]
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("worker", writes=LOG)
+    async def worker(name: str) -> Command:
+        try:
+            if blocks and name != "a":
+                await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            saw.append(f"{name} saw it")
+            await leaving.wait()  # cleaning up takes its time
+            saw.append(f"{name} is out")
+            raise
+        saw.append(name)
+        return Command().update(LOG, name)
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().send(worker, "a").send(worker, "b").send(worker, "c")
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    execution: Any = await graph.step(graph.start(None))
+    step = asyncio.create_task(graph.step(execution))
+    await until(lambda: saw == ["a"])
     step.cancel()
+    await until(lambda: sorted(saw) == ["a", "b saw it", "c saw it"])
+    await asyncio.sleep(0.01)
+    assert not step.done()
+    leaving.set()
     with pytest.raises(asyncio.CancelledError):
         await step
-    assert execution.state[StateKey.appending("items", str)] == ["planned"]
-    for gate in made.delays.values():
-        gate.set()
-    assert output(await drive(made.graph, execution)) == ["planned", "A", "B", "C", "summ"]
+    assert sorted(saw[3:]) == ["b is out", "c is out"]
+    assert execution.state[LOG] == []
+    blocks.clear()
+    assert output(await drive(graph, execution)) == ["a", "b", "c"]
+
+
+async def test_a_cancelled_run_waits_until_each_of_its_tasks_is_out(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R8.3: `cancel` returns at once; until the last task has cleaned up the run is not over and the thread is busy."""
+    builder = GraphBuilder("g", version="1")
+    leaving = asyncio.Event()
+    began: list[str] = []
+    saw: list[str] = []
+
+    @builder.node("worker")
+    async def worker(name: str) -> None:
+        began.append(name)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            saw.append(name)
+            await leaving.wait()
+            raise
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().send(worker, "a").send(worker, "b")
+
+    graph = builder.compile(start, output=lambda _: None)
+    handle = await runtime.start("t", graph, None)
+    await until(lambda: began == ["a", "b"])
+    handle.cancel()
+    await until(lambda: sorted(saw) == ["a", "b"])
+    handle.cancel()
+    await asyncio.sleep(0.01)
+    assert (handle.done, handle.status) == (False, RunStatus.RUNNING)
+    assert (await names(store))[-1] == "CheckpointCommitted"
+    with pytest.raises(ThreadBusy):
+        await runtime.recover("t", graph)
+    leaving.set()
+    with pytest.raises(RunCancelled):
+        await handle
+    assert (await names(store))[-1] == "RunCancelled"
+    assert (await store.head("t")).write_count == 0
 
 
 async def test_cancelling_a_step_of_one_task() -> None:

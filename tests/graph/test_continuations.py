@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import NodeFailed
-from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, Suspended
+from llm4s_notebook.errors import NodeFailed, NotSuspended, RunCancelled
+from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, Suspended, events
 
-from .graphs import ITEMS, LOG, fan, ids, nothing, output
+from .graphs import LOG, Another, fan, ids, log, nothing, output
 
 
 async def test_two_branches_that_pause_together_are_answered_together(runtime: GraphRuntime) -> None:
@@ -95,24 +96,61 @@ async def test_a_continuation_may_ask_again_under_an_id_of_its_own(runtime: Grap
     assert output(held) == ["1x", "2x", "3x"]
 
 
-async def test_answers_are_durable_before_anything_runs(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R4.15, R4.16, R2.4.8: a resumed run that fails is recovered, and nobody is asked again."""
-    made = fan()
-    await runtime.run("t", made.graph, ["ask a", "ask b"])
-    builder_fails = [True]
-    original = made.graph.plan.nodes["approve"].call
+@pytest.mark.parametrize("how", ["fails", "is cancelled"])
+async def test_answers_are_durable_before_anything_runs(runtime: GraphRuntime, another: Another, store: Checkpointer, how: str) -> None:
+    """R4.15, R4.16, agent.md 2.4.8: a resumed run that fails or is cancelled is recovered, nobody is asked again, and what else was
+    parked still is."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=str)
+    began = asyncio.Event()
+    trouble = [True]
 
-    async def failing(given: Any, state: Any, context: Any) -> Any:
-        if builder_fails:
-            builder_fails.pop()
-            raise ValueError("once")
-        return await original(given, state, context)
+    @builder.node("asks")
+    async def asks(name: str) -> Suspend[str, str]:
+        return Suspend(name, ask)
 
-    object.__setattr__(made.graph.plan.nodes["approve"], "call", failing)
-    with pytest.raises(NodeFailed):
-        await (await runtime.resume("t", made.graph, {"1.0": True}))
-    assert (await store.head("t")).status is CheckpointStatus.RUNNING
-    held = await (await runtime.recover("t", made.graph))
+    @builder.implement(ask, writes=LOG)
+    async def answered(given: Resumed[str, str]) -> Command:
+        if trouble:
+            trouble.pop()
+            if how == "fails":
+                raise ValueError("once")
+            began.set()
+            await asyncio.Event().wait()
+        return Command().update(LOG, f"{given.question} {given.answer}")
+
+    @builder.node("start")
+    async def start() -> Command:
+        return Command().send(asks, "a").send(asks, "b")
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert ids(await runtime.run("t", graph, None)) == ["1.0", "1.1"]
+    handle = await runtime.resume("t", graph, {"1.0": "yes"})
+    if how == "is cancelled":
+        await began.wait()
+        handle.cancel()
+    with pytest.raises(NodeFailed if how == "fails" else RunCancelled):
+        await handle
+    head = await store.head("t")
+    assert head.status is CheckpointStatus.RUNNING
+    with pytest.raises(NotSuspended):
+        await runtime.resume("t", graph, {"1.0": "again"})
+    held = await (await another().recover("t", graph))
     assert ids(held) == ["1.1"]
-    assert held.state[ITEMS] == ["planned", "ask a:True"]
-    assert output(await (await runtime.resume("t", made.graph, {"1.1": False}))) == ["planned", "ask a:True", "ask b:False", "summ"]
+    assert held.state[LOG] == ["a yes"]
+    assert output(await (await runtime.resume("t", graph, {"1.1": "no"}))) == ["a yes", "b no"]
+    resumed = [event for event in await log(store) if isinstance(event, events.RunResumed)]
+    assert resumed == [events.RunResumed(("1.0",)), events.RunResumed(("1.1",))]
+
+
+async def test_an_answer_carries_on_where_the_task_stood_and_runs_it_no_second_time(runtime: GraphRuntime) -> None:
+    """R4.12, R3.13: the continuation has the slot and the origin of the task that asked; that task's node is not called again."""
+    made = fan()
+    held = await runtime.run("t", made.graph, ["ask a", "ask b"])
+    assert ids(held) == ["1.0", "1.1"]
+    graph = made.graph
+    execution = graph.resume(held.execution, {"1.1": True})  # type: ignore[union-attr]
+    (task,) = execution.frontier
+    assert (task.id, task.node, task.slot, task.origin) == ("2.0", "approve", ("work", "0.0"), ("1.1", "worker"))
+    assert output(await (await runtime.resume("t", graph, {"1.0": True, "1.1": True})))[-1] == "summ"
+    assert (made.ran["ask a"], made.ran["ask b"]) == (1, 1)

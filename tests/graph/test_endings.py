@@ -12,7 +12,7 @@ from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import CheckpointWriteFailed, RunCancelled
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunStatus
 
-from .graphs import LOG, chain, fan, names, output, until
+from .graphs import LOG, chain, fan, names, nothing, output, until
 from .stores import FailingStore
 
 
@@ -63,6 +63,36 @@ async def test_a_cancel_outranks_a_failure_of_the_same_superstep(runtime: GraphR
         await handle
     assert (await names(store))[-1] == "RunCancelled"
     assert "RunFailed" not in await names(store)
+
+
+async def test_a_cancel_outranks_a_run_that_cancels_itself(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """CAN-13, R8.4: a node raises the cancellation of its own while one is recorded; one cause, one event, the right checkpoint."""
+    builder = GraphBuilder("g", version="1")
+    started = asyncio.Event()
+    go = asyncio.Event()
+
+    @builder.node("own", writes=LOG)
+    async def own() -> None:
+        started.set()
+        try:
+            await go.wait()
+        finally:
+            raise asyncio.CancelledError
+
+    start = builder.node("start")(nothing)
+    builder.edge(start, own)
+    builder.edge(start, builder.node("beside")(nothing))
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    handle = await runtime.start("t", graph, None)
+    await started.wait()
+    handle.cancel()
+    with pytest.raises(RunCancelled) as caught:
+        await handle
+    assert caught.value.checkpoint_id == (await store.head("t")).checkpoint_id
+    told = await names(store)
+    assert told[-1] == "RunCancelled"
+    assert told.count("RunCancelled") == 1
+    assert (await store.events_after("t", 0))[-1].checkpoint_id == caught.value.checkpoint_id
 
 
 async def test_a_cancel_during_a_commit_does_not_break_it(failing: FailingStore) -> None:

@@ -6,12 +6,13 @@ import asyncio
 import itertools
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import ThreadBusy
+from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus, SqliteCheckpointer
+from llm4s_notebook.errors import InvalidResume, NotSuspended, ThreadBusy
 from llm4s_notebook.graph import (
     Breakpoint,
     BreakpointPhase,
@@ -32,7 +33,9 @@ from llm4s_notebook.graph import (
 )
 from llm4s_notebook.testing import ManualClock
 
-from .graphs import LOG, fan, ids, log, names, output, until
+from .fresh import HOLDS, fresh, told
+from .graphs import LOG, fan, ids, log, output, until
+from .holds import AFTER, BEFORE
 
 WAY = StateKey.replace("way", str, initial="left")
 N = StateKey.replace("n", int, initial=0)
@@ -97,55 +100,104 @@ async def test_waiting_reads_the_same_in_the_outcome_and_from_a_fresh_runtime(
     assert [one.interrupts for one in await store.threads()] == [()]
 
 
-@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
-async def test_three_waits_are_answered_one_by_one_in_any_order(runtime: GraphRuntime, store: Checkpointer, order: tuple[int, ...]) -> None:
-    """F11 (graph part): status never goes back to an earlier one; the join fires once, when the last is done."""
+async def test_waiting_reads_the_same_in_a_process_that_opens_the_file_anew(tmp_path: Path) -> None:
+    """F10 (graph part): after each step - the first run here, then answers given by new processes and by this one in turn - the outcome,
+    `pending` here, and what a process that has just opened the file reads are equal."""
+    path = tmp_path / "t.db"
     made = fan()
-    outcome: Any = await runtime.run("t", made.graph, ["ask 0", "ask 1", "ask 2"])
-    waiting = ids(outcome)
-    for place, which in enumerate(order):
-        assert isinstance(outcome, Suspended)
-        outcome = await (await runtime.resume("t", made.graph, {waiting[which]: True}))
-        left = [id for id in waiting if id not in {waiting[one] for one in order[: place + 1]}]
-        assert (ids(outcome) if left else []) == left
-        assert made.ran["summarize"] == (0 if left else 1)
-    assert output(outcome) == ["planned", *(f"ask {which}:True" for which in order), "summ"]
-    assert (await names(store)).count("RunSuspended") == 3
+    async with SqliteCheckpointer(path) as store:
+        runtime = GraphRuntime(store)
+        outcome: Any = await runtime.run("t", made.graph, ["ask a", "b", "ask c"], HOLDS)
+        waits = told(outcome)
+        steps = 0
+        while waits is not None:
+            assert told(await runtime.pending("t", made.graph)) == waits
+            first = waits[0][0]
+            said = await asyncio.to_thread(fresh, path, first if steps % 2 == 0 else None)
+            assert said["waits"] == waits
+            assert said["listed"] == [[one[0] for one in waits]]
+            if steps % 2 == 0:
+                waits = said["outcome"]
+                assert said["ran"].get("ask a", 0) == 0  # nothing that had run is run again
+            else:
+                held = next(one for one in outcome_of(await runtime.pending("t", made.graph)).interrupts if one.id == first)
+                waits = told(await (await runtime.resume("t", made.graph, {first: None if held.breakpoint else True}, HOLDS)))
+            steps += 1
+        assert steps == 4  # two questions, and each answer held after it
+        assert await asyncio.to_thread(fresh, path) == {"waits": None, "listed": [[]]}
+        assert await runtime.pending("t", made.graph) is None
+        latest = await store.latest("t")
+        assert latest is not None
+        assert sorted(made.graph.project(made.graph.restore(latest.checkpoint).state)) == sorted(
+            ["planned", "B", "ask a:True", "ask c:True", "summ"]
+        )
 
 
-async def test_an_answer_given_while_another_still_runs_is_refused_and_kept_for_later(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """F11, R8.12: the thread is busy; nothing of the run that is under way is disturbed, and the question is still there after it."""
-    gate = asyncio.Event()
-    builder = GraphBuilder("slow", version="1")
+def outcome_of(pending: Suspended | None) -> Suspended:
+    assert pending is not None
+    return pending
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+async def test_three_waits_are_answered_one_by_one_in_any_order(
+    runtime: GraphRuntime, another: Callable[[], GraphRuntime], store: Checkpointer, order: tuple[int, ...]
+) -> None:
+    """F11, R8.12: three separate calls, each of the later ones tried while the one before still runs: it is refused and nothing of it is
+    kept. What was answered never waits again, the list only gets shorter, and the batch ends once, when all are done."""
+    gates = {name: asyncio.Event() for name in ("q0", "q1", "q2")}
+    ended: list[str] = []
+    builder = GraphBuilder("batch", version="1")
     approve = builder.declare_resume("approve", question=str, answer=str)
 
-    @builder.implement(approve, writes=LOG)
-    async def approved(given: Resumed[str, str]) -> Command:
-        if given.answer == "wait":
-            await gate.wait()
-        return Command().update(LOG, f"{given.question}:{given.answer}")
+    @builder.node("done")
+    async def done() -> None:
+        ended.append("batch")
 
-    @builder.node("ask", writes=LOG)
+    join = builder.dynamic_join("join", done)
+
+    @builder.node("ask")
     async def ask(name: str) -> Suspend[str, str]:
         return Suspend(name, approve)
 
+    @builder.implement(approve, writes=LOG)
+    async def approved(given: Resumed[str, str]) -> Command:
+        await gates[given.question].wait()
+        return Command().update(LOG, f"{given.question} {given.answer}")
+
     @builder.node("start")
-    async def start(some: list[str]) -> Command:
-        command = Command()
-        for one in some:
-            command = command.send(ask, one)
-        return command
+    async def start() -> Command:
+        return Command().fan_out(join, ask, list(gates))
 
     graph = builder.compile(start, output=lambda state: state[LOG])
-    first, second = ids(await runtime.run("t", graph, ["x", "y"]))
-    running = await runtime.resume("t", graph, {first: "wait"})
-    await until(lambda: running.running_nodes == ("approve",))
-    with pytest.raises(ThreadBusy):
-        await runtime.resume("t", graph, {second: "now"})
-    assert running.status is RunStatus.RUNNING
-    gate.set()
-    assert ids(await running) == [second]
-    assert output(await (await runtime.resume("t", graph, {second: "now"}))) == ["x:wait", "y:now"]
+    outcome: Any = await runtime.run("t", graph, None)
+    by_question = {one.question: one.id for one in outcome.interrupts}
+    answered = [f"q{which}" for which in order]
+    waiting = [[one.question for one in outcome.interrupts]]
+    for place, question in enumerate(answered):
+        handle = await runtime.resume("t", graph, {by_question[question]: "yes"})
+        await until(lambda handle=handle: handle.running_nodes == ("approve",))
+        if place < 2:
+            later = by_question[answered[place + 1]]
+            for one in (runtime, another()):
+                with pytest.raises(ThreadBusy):
+                    await one.resume("t", graph, {later: "too early"})
+            assert handle.status is RunStatus.RUNNING
+        assert ended == []
+        gates[question].set()
+        outcome = await handle
+        waiting.append([one.question for one in outcome.interrupts] if isinstance(outcome, Suspended) else [])
+        assert (await store.head("t")).status is (CheckpointStatus.SUSPENDED if place < 2 else CheckpointStatus.COMPLETED)
+        for earlier in answered[: place + 1]:
+            with pytest.raises((InvalidResume, NotSuspended)):
+                await runtime.resume("t", graph, {by_question[earlier]: "again"})
+    assert waiting == [[name for name in gates if name not in answered[:place]] for place in range(4)]
+    assert output(outcome) == [f"{question} yes" for question in answered]
+    assert ended == ["batch"]
+    told_ = await log(store)
+    assert [event.interrupts for event in told_ if isinstance(event, events.RunSuspended)] == [
+        tuple(by_question[name] for name in names_) for names_ in waiting[:3]
+    ]
+    assert [isinstance(event, events.RunCompleted) for event in told_].index(True) == len(told_) - 1
 
 
 async def test_a_hold_after_a_node_keeps_the_routes_it_returned(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -181,7 +233,7 @@ async def test_an_edit_at_one_hold_does_not_skip_the_next(runtime: GraphRuntime,
 
 
 @pytest.mark.parametrize("streaming", [False, True], ids=["awaited", "streamed"])
-@pytest.mark.parametrize("side", list(BreakpointPhase))
+@pytest.mark.parametrize("sides", [[BEFORE], [AFTER], [BEFORE, AFTER]], ids=["before", "after", "both"])
 @pytest.mark.parametrize(
     ("nodes", "stops"),
     [
@@ -193,29 +245,28 @@ async def test_an_edit_at_one_hold_does_not_skip_the_next(runtime: GraphRuntime,
     ids=["first", "last", "self-loop", "every"],
 )
 async def test_each_stop_is_listed_once_with_its_side(
-    runtime: GraphRuntime, store: Checkpointer, nodes: list[str], stops: list[str], side: BreakpointPhase, streaming: bool
+    runtime: GraphRuntime, store: Checkpointer, nodes: list[str], stops: list[str], sides: list[BreakpointPhase], streaming: bool
 ) -> None:
-    """F21, R5.5: the first node, the last one, one that goes to itself, and every node."""
+    """F21, R5.5: the first node, the last one, one that goes to itself, and every node; before, after, and both."""
     graph = loop(3)
-    config = RunConfig(**{"interrupt_before" if side is BreakpointPhase.BEFORE else "interrupt_after": frozenset(nodes)})
-    found: list[str] = []
-    told: list[tuple[str, ...]] = []
+    config = RunConfig(interrupt_before=nodes if BEFORE in sides else (), interrupt_after=nodes if AFTER in sides else ())  # type: ignore[arg-type]
+    found: list[tuple[str, BreakpointPhase | None]] = []
+    told_: list[tuple[str, ...]] = []
     handle = await runtime.start("t", graph, None, config)
     while True:
         if streaming:
-            told.extend([one.event.interrupts async for one in handle.events() if isinstance(one.event, events.RunSuspended)])
+            told_.extend([one.event.interrupts async for one in handle.events() if isinstance(one.event, events.RunSuspended)])
         outcome = await handle
         if isinstance(outcome, Completed):
             break
         (stop,) = outcome.interrupts
-        assert stop.breakpoint is side
-        found.append(stop.resume_node)
+        found.append((stop.resume_node, stop.breakpoint))
         handle = await runtime.resume("t", graph, {stop.id: Breakpoint.proceed}, config)
-    assert found == stops
+    assert found == [(node, side) for node in stops for side in sides]
     assert output(outcome) == ["first", "again 1", "again 2", "again 3", "last"]
     suspended = [event.interrupts for event in await log(store) if isinstance(event, events.RunSuspended)]
-    assert len(set(itertools.chain(*suspended))) == len(suspended) == len(stops)
-    assert told == (suspended if streaming else [])
+    assert len(set(itertools.chain(*suspended))) == len(suspended) == len(found)
+    assert told_ == (suspended if streaming else [])
 
 
 async def test_a_fork_at_a_hold_asks_again_and_goes_its_own_way(runtime: GraphRuntime, store: Checkpointer) -> None:

@@ -81,8 +81,8 @@ def test_the_same_graph_built_twice_has_the_same_fingerprint() -> None:
         {"dynamic": (("f", "three"), ("e", "two"))},
         {"resume": ("ask",)},
         {"nodes": ("one", "two", "three", "again"), "resume": ("ask",)},
-        {"keys": (A,)},
-        {"keys": (A, StateKey.replace("c", int, initial=0))},
+        pytest.param({"keys": (A,)}, id="a key less"),
+        pytest.param({"keys": (A, StateKey.replace("c", int, initial=0))}, id="another key"),
     ],
     ids=str,
 )
@@ -98,17 +98,16 @@ async def other() -> Command:
 @pytest.mark.parametrize(
     "change",
     [
-        {"nodes": ("three", "one", "two")},
-        {"resume": ("again", "ask")},
-        {"static": (("s", ("two", "one", "two"), "three"), ("t", ("one",), "two"))},
-        {"keys": (B, A)},
-        {"keys": (StateKey.appending("a", str), StateKey.replace("b", str, initial=""))},
-        {"writer": "two"},
-        {"routes": True},
-        {"body": other},
-        {"bookkeeping": True},
+        pytest.param({"nodes": ("three", "one", "two")}, id="order of nodes"),
+        pytest.param({"resume": ("again", "ask")}, id="order of resume nodes"),
+        pytest.param({"static": (("s", ("two", "one", "two"), "three"), ("t", ("one",), "two"))}, id="order of sources"),
+        pytest.param({"keys": (B, A)}, id="order of keys"),
+        pytest.param({"keys": (StateKey.appending("a", str), StateKey.replace("b", str, initial=""))}, id="what keys hold"),
+        pytest.param({"writer": "two"}, id="write sets"),
+        pytest.param({"routes": True}, id="declared routes"),
+        pytest.param({"body": other}, id="code"),
+        pytest.param({"bookkeeping": True}, id="bookkeeping"),
     ],
-    ids=str,
 )
 def test_what_is_no_shape_is_no_part_of_the_fingerprint(change: dict[str, Any]) -> None:
     """R1.36: the order of nodes, sources and keys, write sets, what keys hold, code, and what only a diagram or a store is told."""

@@ -291,7 +291,7 @@ async def test_a_refused_seed_leaves_the_thread_free(runtime: GraphRuntime, stor
 async def test_pruning_changes_nothing_that_may_be_called(
     runtime: GraphRuntime, another: Another, store: Checkpointer, clock: ManualClock, policy: dict[str, Any]
 ) -> None:
-    """R6.37, HIS-17, HIS-18: a waiting, an unfinished, a finished and a retracted turn go on from the one checkpoint that is left."""
+    """R6.16, R6.37, HIS-17, HIS-18: a waiting, an unfinished, a finished and a retracted turn go on from what is left."""
     made = fan()
     for thread in ("waits", "left", "done", "gone"):
         await runtime.run(thread, made.graph, ["a"])

@@ -167,11 +167,11 @@ async def test_stored_routes_are_checked_again_when_they_replay() -> None:
         (BoundSend("gone", b"null"), "unknown node 'gone'"),
     ):
         for routes in ((spoilt,), (route, spoilt)):
-            execution = replace(held.execution, parked={parked.id: replace(parked, routes=routes)})
+            execution = replace(held.execution, parked={parked.id: parked._replace(routes=routes)})
             with pytest.raises(InvalidRoute, match=named) as caught:
                 await made.graph.step(made.graph.resume(execution, {"0.0": None}))
             assert (caught.value.node_id, caught.value.task_id) == ("plan", "1.0")
-    twice = replace(held.execution, parked={parked.id: replace(parked, routes=(route, route))})
+    twice = replace(held.execution, parked={parked.id: parked._replace(routes=(route, route))})
     with pytest.raises(InvalidRoute, match="twice"):
         await made.graph.step(made.graph.resume(twice, {"0.0": None}))
     assert output(await drive(made.graph, made.graph.resume(held.execution, {"0.0": None}))) == ["planned", "A", "summ"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 
 import pytest
 
@@ -30,7 +29,7 @@ async def test_a_checkpoint_id_of_another_shape_counts_as_nought(runtime: GraphR
     await runtime.run("t", made.graph, 1)
     latest = await store.latest("t")
     assert latest is not None
-    header = replace(latest.checkpoint.header, id="of another shape", parent_id=latest.checkpoint.id)
+    header = latest.checkpoint.header._replace(id="of another shape", parent_id=latest.checkpoint.id)
     claim = await store.claim("t", "somebody", 30)
     await store.commit("t", Commit(token=claim.token, checkpoints=(CheckpointDraft(header, ()),), release=True))
     await runtime.run("t", made.graph, 1, RunConfig(run_id="run"))

@@ -28,7 +28,7 @@ from .graphs import LOG, Another, drive, fan, ids, nothing, output
 ROUND = StateKey.replace("round", int, initial=0)
 
 
-async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again() -> None:
+async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again(runtime: GraphRuntime) -> None:
     """JON-02, R3.10, R1.27: in each of two rounds left completes twice before right does."""
     builder = GraphBuilder("g", version="1")
     left, right, slow = builder.declare("left"), builder.declare("right"), builder.declare("slow")
@@ -58,6 +58,7 @@ async def test_a_source_that_completes_twice_counts_once_and_the_join_arms_again
     builder.static_join("both", [left, right], merge)
     graph = builder.compile(start, output=lambda state: state[LOG])
     assert output(await drive(graph, graph.start(None))) == ["left", "left", "right", "merge"] * 2
+    assert output(await runtime.run("t", graph, None)) == ["left", "left", "right", "merge"] * 2
 
 
 async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_work(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -82,7 +83,7 @@ async def test_a_join_that_cannot_be_satisfied_fails_the_run_and_keeps_earlier_w
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_a_fan_out_is_joined_once_with_results_in_item_order(seed: int) -> None:
+async def test_a_fan_out_is_joined_once_with_results_in_item_order(runtime: GraphRuntime, seed: int) -> None:
     """JON-04."""
     made = fan(delays=["a", "b", "c", "d"])
     order = list("abcd")
@@ -94,7 +95,7 @@ async def test_a_fan_out_is_joined_once_with_results_in_item_order(seed: int) ->
             await asyncio.sleep(0)
 
     task = asyncio.create_task(release())
-    assert output(await drive(made.graph, made.graph.start(list("abcd")))) == ["planned", "A", "B", "C", "D", "summ"]
+    assert output(await runtime.run("t", made.graph, list("abcd"))) == ["planned", "A", "B", "C", "D", "summ"]
     assert made.ran["summarize"] == 1
     await task
 
@@ -137,7 +138,7 @@ async def test_a_join_counts_the_children_only() -> None:
     ]
 
 
-async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activations() -> None:
+async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activations(runtime: GraphRuntime) -> None:
     """JON-08, R3.3, R3.11, R1.27."""
     builder = GraphBuilder("g", version="1")
 
@@ -162,7 +163,9 @@ async def test_a_command_fans_out_to_a_join_once_and_two_tasks_make_two_activati
     graph = builder.compile(start, output=lambda state: state[LOG])
     with pytest.raises(InvalidRoute):
         await drive(graph, graph.start(True))
-    assert output(await drive(graph, graph.start(False))) == ["done", "done"]
+    with pytest.raises(InvalidRoute):
+        await runtime.run("t", graph, True)
+    assert output(await drive(graph, graph.start(False))) == output(await runtime.run("u", graph, False)) == ["done", "done"]
 
 
 async def test_static_joins_are_released_before_dynamic_ones() -> None:
@@ -277,25 +280,30 @@ async def test_the_first_unsatisfied_join_in_declaration_order_is_the_one_report
     assert (caught.value.join_id, set(caught.value.missing)) == ("declared first", {"nowhere", "never"})
 
 
-@pytest.mark.parametrize("answerable", ["its origin", "an edge of its node", "a declared route of its node", "by nobody"])
-async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime: GraphRuntime, answerable: str) -> None:
-    """R3.14, R3.13: by arriving for the task that asked, or by leading to a source; a join that nothing parked can help ends the run,
-    although something waits."""
+@pytest.mark.parametrize("helped", ["by its origin", "by an edge of its node", "by a declared route of its node", "by nobody"])
+async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime: GraphRuntime, store: Checkpointer, helped: str) -> None:
+    """R3.14, R3.13: the run goes quiet while a question is parked, whose continuation arrives for the task that asked, or leads to a
+    source of the join; a join that nothing parked can help ends the run, although something waits."""
     builder = GraphBuilder("g", version="1")
     ask = builder.declare_resume("ask", question=str, answer=str)
-    source = builder.declare("source")
-    end = builder.declare("end")
+    beside = builder.declare_resume("beside", question=str, answer=str)
+    source, end = builder.declare("source"), builder.declare("end")
 
     @builder.node("asks")
     async def asks() -> Suspend[str, str]:
         return Suspend("?", ask)
 
-    routes = source if answerable == "a declared route of its node" else ()
+    @builder.node("asks beside")
+    async def asks_beside() -> Suspend[str, str]:
+        return Suspend("?", beside)
+
+    routes = source if helped == "by a declared route of its node" else ()
 
     @builder.implement(ask, routes=routes)
     async def answered(given: Resumed[str, str]) -> Command:
         return Command().goto(source) if routes else Command()
 
+    builder.implement(beside)(nothing)
     builder.implement(source)(nothing)
 
     @builder.implement(end, writes=LOG)
@@ -303,21 +311,22 @@ async def test_an_open_join_waits_for_what_a_parked_continuation_can_do(runtime:
         return Command().update(LOG, "end")
 
     other, start = builder.node("other")(nothing), builder.node("start")(nothing)
-    builder.edge(start, asks)
-    builder.edge(start, other)
-    if answerable == "an edge of its node":
+    for target in (asks, asks_beside, other):
+        builder.edge(start, target)
+    if helped == "by an edge of its node":
         builder.edge(ask, source)
-    builder.static_join("join", [other, asks if answerable == "its origin" else source], end)
+    builder.static_join("join", [other, asks if helped == "by its origin" else source], end)
     graph = builder.compile(start, output=lambda state: state[LOG])
-    held: Any = await runtime.run("t", graph, None)
-    assert ids(held) == ["1.0"]
-    resumed = await runtime.resume("t", graph, {"1.0": "x"})
-    if answerable == "by nobody":
+    assert ids(await runtime.run("t", graph, None)) == ["1.0", "1.1"]
+    quiet = await runtime.resume("t", graph, {"1.1": "x"})
+    if helped == "by nobody":
         with pytest.raises(UnsatisfiedJoin) as caught:
-            await resumed
+            await quiet
         assert (caught.value.join_id, caught.value.missing) == ("join", ("source",))
+        assert (await store.head("t")).status is CheckpointStatus.RUNNING
     else:
-        assert output(await resumed) == ["end"]
+        assert ids(await quiet) == ["1.0"]
+        assert output(await (await runtime.resume("t", graph, {"1.0": "x"}))) == ["end"]
 
 
 async def test_a_quiet_run_whose_join_nothing_can_help_fails_although_something_waits(runtime: GraphRuntime, store: Checkpointer) -> None:
@@ -346,14 +355,14 @@ async def test_a_quiet_run_whose_join_nothing_can_help_fails_although_something_
         assert (latest.checkpoint.status, latest.checkpoint.interrupts) == (CheckpointStatus.RUNNING, ("1.1",))
 
 
-async def test_a_join_with_no_arrival_at_all_is_no_error() -> None:
+async def test_a_join_with_no_arrival_at_all_is_no_error(runtime: GraphRuntime) -> None:
     """JON-09, R3.15."""
     builder = GraphBuilder("g", version="1")
     start = builder.node("start")(nothing)
     never = builder.node("never")(nothing)
     builder.static_join("j", [never], start)
     graph = builder.compile(start, output=lambda _: "done")
-    assert output(await drive(graph, graph.start(None))) == "done"
+    assert output(await drive(graph, graph.start(None))) == output(await runtime.run("t", graph, None)) == "done"
 
 
 async def test_a_failed_child_leaves_the_join_to_recover(runtime: GraphRuntime) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, StateKey, task_records
@@ -47,3 +50,34 @@ async def test_a_checkpoint_tells_what_its_tasks_did_without_storing_items_twice
     assert two.updates == ({"key": "log", "value": Note.LONG + "!"},)
     assert Note.LONG.encode() not in third.header.journal
     assert second.header.journal.count(Note.LONG.encode()) == 1  # the update that was removed again is nowhere else
+
+
+_ODD = {",": "," + "1," * 40}
+"""A list item whose JSON text can also be read from within a string on: `["{",":",1,1,` and so on."""
+
+
+@pytest.mark.parametrize(
+    ("update", "shortened"),
+    [
+        (["{", ":", *[1] * 40, "}"], False),
+        (['{"', _ODD], True),
+        (['a "quoted" text \\\\', {"in": [_ODD]}], True),
+        ([json.dumps(_ODD), 1], False),
+        (["x", _ODD, _ODD], True),
+        ([{"$item": 0}, _ODD], False),
+    ],
+)
+async def test_a_journal_gives_an_update_back_whatever_is_in_it(runtime: GraphRuntime, update: list[Any], shortened: bool) -> None:
+    """D17: what is a list item now is referred to, and nothing else is taken for it."""
+    records = StateKey("records", list[dict[str, str]], list[Any], initial=[], reduce=lambda now, how: [*now, _ODD])
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("start", writes=records)
+    async def start() -> Command:
+        return Command().update(records, update)
+
+    await runtime.run("t", builder.compile(start, output=lambda _: None), None)
+    _, after, claim = await runtime.history("t")
+    (one,) = task_records(after, claim)
+    assert one.updates == ({"key": "records", "value": update},)
+    assert (b'{"$item":0}' in after.header.journal and {"$item": 0} not in update) is shortened

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,7 +98,7 @@ async def test_a_command_with_everything_survives_its_pending_write() -> None:
     result = check_result(graph.plan, graph.plan.nodes["start"], task, command, context)
     body = write_record(graph.plan, result)
     (again,) = reused_results(graph.plan, execution, [PendingWrite("c", "0.0", "start", body)]).values()
-    assert again._replace(recorded=False) == result
+    assert replace(again, recorded=False) == result
 
 
 async def test_a_damaged_pending_write_is_refused_by_recover(runtime: GraphRuntime, store: Checkpointer, another: Any) -> None:

@@ -112,7 +112,7 @@ async def test_a_result_that_fails_its_check_is_not_recorded_and_its_task_runs_a
     assert sorted(ran) == ["bad", "bad", "bad", "good"]
 
 
-async def test_routes_to_another_graph_are_refused() -> None:
+async def test_routes_to_another_graph_are_refused(runtime: GraphRuntime, store: Checkpointer) -> None:
     """SUP-11, R3.3: a foreign node, a foreign join, a foreign fan-out target."""
     other = GraphBuilder("other", version="1")
     foreign = other.node("foreign")(nothing)
@@ -135,6 +135,10 @@ async def test_routes_to_another_graph_are_refused() -> None:
         with pytest.raises(InvalidRoute, match=f"'{named}'") as caught:
             await graph.step(graph.start(which))
         assert (caught.value.node_id, caught.value.task_id) == ("start", "0.0")
+        with pytest.raises(InvalidRoute, match=f"'{named}'"):
+            await runtime.run(f"t{which}", graph, which)
+        head = await store.head(f"t{which}")
+        assert (head.status, head.write_count) == ("Running", 0)
 
 
 async def test_going_to_a_node_that_takes_a_payload_is_refused() -> None:

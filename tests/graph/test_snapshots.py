@@ -85,7 +85,8 @@ async def stored(store: Checkpointer, section: str) -> dict[str, Any]:
 
 
 async def test_the_records_of_tasks_and_of_what_is_parked(runtime: GraphRuntime, store: Checkpointer) -> None:
-    """R1.33, R1.34, R4.7, R5.7, R5.13: id, node, input or question, join slot, origin, and the routes withheld after a node; no code."""
+    """R1.33, R1.34, R4.7, R4.12, R5.7, R5.13: id, node, input or question, join slot, origin, and the routes withheld after a node; no
+    code."""
     made = fan()
     held = await runtime.run("t", made.graph, ["ask a"])
     assert await stored(store, "parked") == {
@@ -107,7 +108,7 @@ async def test_the_records_of_tasks_and_of_what_is_parked(runtime: GraphRuntime,
         "question": None,
         "slot_join": "work",
         "slot_task": "0.0",
-        "origin_task": "1.0",  # R4.12: the continuation stands for the task that asked
+        "origin_task": "1.0",  # the continuation stands for the task that asked
         "origin_node": "worker",
         "phase": "After",
         "routes": [],

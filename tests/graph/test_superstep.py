@@ -29,7 +29,7 @@ from .graphs import LOG, chain, drive, fan, ids, names, nothing, output, until
 N = StateKey.replace("n", int, initial=0)
 
 
-async def test_a_payload_reaches_its_node() -> None:
+async def test_a_payload_reaches_its_node(runtime: GraphRuntime) -> None:
     """SUP-01, R3.17: the superstep number is the thread's."""
     builder = GraphBuilder("g", version="1")
 
@@ -42,9 +42,9 @@ async def test_a_payload_reaches_its_node() -> None:
         return Command().send(end, n + 1)
 
     graph = builder.compile(start, output=lambda state: state[N])
-    result = await drive(graph, graph.start(20))
-    assert output(result) == 42
-    assert result.superstep == 2  # type: ignore[union-attr]
+    for result in (await drive(graph, graph.start(20)), await runtime.run("t", graph, 20)):
+        assert output(result) == 42
+        assert result.superstep == 2  # type: ignore[union-attr]
 
 
 def endless() -> CompiledGraph[None, int]:
@@ -87,7 +87,7 @@ async def test_a_run_that_needs_exactly_the_limit_succeeds(runtime: GraphRuntime
         await runtime.run("u", made.graph, 1, RunConfig(budgets=RunBudgets(max_supersteps=2)))
 
 
-async def test_siblings_read_the_same_state_and_the_later_in_order_wins() -> None:
+async def test_siblings_read_the_same_state_and_the_later_in_order_wins(runtime: GraphRuntime) -> None:
     """SUP-04, R3.1, R3.4."""
     saw: list[int] = []
     builder = GraphBuilder("g", version="1")
@@ -105,12 +105,12 @@ async def test_siblings_read_the_same_state_and_the_later_in_order_wins() -> Non
     builder.edge(start, a)
     builder.edge(start, b)
     graph = builder.compile(start, output=lambda state: state[N])
-    assert output(await drive(graph, graph.start(None))) == 2
-    assert saw == [0, 0]
+    assert output(await drive(graph, graph.start(None))) == output(await runtime.run("t", graph, None)) == 2
+    assert saw == [0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("seed", ["in order", "reversed", *range(20)])
-async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) -> None:
+async def test_the_order_in_which_siblings_finish_does_not_show(runtime: GraphRuntime, seed: object) -> None:
     """SUP-05, R3.2, R3.4: frontier order, then emission order."""
     order = list(range(4))
     if seed == "reversed":
@@ -136,7 +136,7 @@ async def test_the_order_in_which_siblings_finish_does_not_show(seed: object) ->
         return Command().fan_out(join, worker, range(4))
 
     graph = builder.compile(start, output=lambda state: state[LOG])
-    assert output(await drive(graph, graph.start(None))) == ["0a", "0b", "1a", "1b", "2a", "2b", "3a", "3b"]
+    assert output(await runtime.run("t", graph, None)) == ["0a", "0b", "1a", "1b", "2a", "2b", "3a", "3b"]
 
 
 async def test_edges_come_before_routes_and_duplicates_stay() -> None:

@@ -33,10 +33,16 @@ async def test_a_missing_bound_is_none():
     [
         (lambda: LengthCheck(-1), "must not be negative"),
         (lambda: LengthCheck(5, 3), "min 5 is above max 3"),
+        (lambda: LengthCheck("3"), "min is a number of characters or None, not '3'"),  # type: ignore[arg-type]
+        (lambda: LengthCheck(max=True), "max is a number of characters or None"),
+        (lambda: LengthCheck(max=2.5), "max is a number of characters or None"),  # type: ignore[arg-type]
         (lambda: RegexValidator("("), "pattern"),
+        (lambda: RegexValidator(b"a"), "pattern"),  # type: ignore[arg-type]
+        (lambda: RegexValidator(5), "pattern"),  # type: ignore[arg-type]
         (lambda: RegexValidator("a", must="maybe"), "must is"),
         (lambda: WordList([]), "at least one word"),
         (lambda: WordList(["a", " "]), "none may be blank"),
+        (lambda: WordList(["a", 5]), "5 is no word"),  # type: ignore[list-item]
     ],
 )
 def test_bad_settings_are_refused_at_once(make: Any, problem: str):
@@ -67,7 +73,7 @@ async def test_listed_words_are_refused_as_whole_words_in_any_case(text: str):
         await words.check(text)
 
 
-@pytest.mark.parametrize("text", ['{"a": 1}', "null", "[]", '"x"'])
+@pytest.mark.parametrize("text", ['{"a": 1}', "null", "[]", '"x"', "9" * 10_000, "-0.5e400", '"\ud800"'])
 async def test_json_passes(text: str):
     """6.3."""
     assert await JsonValidator().check(text) == text

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from llm4s_notebook.errors import ConfigError
-from llm4s_notebook.guardrails import Failure, Judgement, LengthCheck, Refused, all_of, any_of, check, judge, sequence
+from llm4s_notebook.errors import ConfigError, GuardrailBlocked
+from llm4s_notebook.guardrails import Failure, Judgement, LengthCheck, Refused, all_of, any_of, as_guardrails, check, judge, sequence
 
 
 class Shout:
@@ -114,3 +114,55 @@ def test_a_composite_of_nothing_is_refused():
     """It could only pass everything, unseen."""
     with pytest.raises(ConfigError, match="at least one part"):
         all_of("empty")
+
+
+def test_what_is_no_guardrail_is_refused_in_a_list_and_in_a_composite():
+    """6.1.1: at once, and not when the first text comes."""
+    for make in (lambda: as_guardrails(["no guardrail", No()]), lambda: all_of("both", No(), "no guardrail")):  # type: ignore[arg-type, list-item]
+        with pytest.raises(ConfigError, match="'no guardrail' is no guardrail: it needs a name and a check"):
+            make()
+    assert [one.name for one in as_guardrails(No())] == ["no"]
+
+
+async def test_a_guardrail_that_raises_the_block_itself_refuses_like_any_other():
+    """6.1.2, 6.2.1: those after it still run, and a reviewer can be asked."""
+
+    class Blocks:
+        name = "blocks"
+
+        async def check(self, text: str) -> str:
+            raise GuardrailBlocked(guardrail="somebody else", reason="told so")
+
+    last = No("last")
+    judgement = await judge([Blocks(), last], "hi")
+    assert judgement.failures == (Failure("blocks", "told so"), Failure("last", "last says no"))
+    with pytest.raises(Refused, match="told so"):
+        await check(any_of("either", Blocks(), Blocks()), "hi")
+
+
+async def test_half_a_character_in_a_reason_or_a_name_can_be_shown_and_stored():
+    """6.1.3: it is written out."""
+
+    class Odd:
+        name = "odd \ud800"
+
+        async def check(self, text: str) -> str:
+            raise Refused("why \udfff")
+
+    assert (await judge([Odd()], "hi")).failures == (Failure("odd \\ud800", "why \\udfff"),)
+    error = ValueError("as it came")
+    assert Refused(error).reason == "as it came"  # type: ignore[arg-type]
+
+
+async def test_a_guardrail_that_makes_a_text_which_cannot_be_stored_is_at_fault():
+    """6.1.7: and one that lets such a text through is not."""
+
+    class Halves:
+        name = "halves"
+
+        async def check(self, text: str) -> str:
+            return text + "\ud800"
+
+    with pytest.raises(ValueError, match="guardrail 'halves' returned a text with half a character"):
+        await judge([Halves()], "hi")
+    assert (await judge([LengthCheck(1)], "hi \ud800")).text == "hi \ud800"

@@ -66,3 +66,11 @@ def test_messages_before_the_first_are_taken_as_checked():
     """D17: only what is new is looked at."""
     messages: list[Message] = [ToolMessage("stray", "c0"), UserMessage("u"), AssistantMessage("done")]
     assert conversation_problems(messages, first=1) == []
+
+
+def test_results_that_follow_a_checked_message_are_of_its_calls():
+    """D17, 1.3.5: the calls of the last message that was checked are open."""
+    results: list[Message] = [ToolMessage("2", "c2"), ToolMessage("1", "c1")]
+    assert conversation_problems([_CALL, *results], first=1) == []
+    assert conversation_problems([_CALL, results[0]], first=1) == ["tool call 'c1' has no result straight after it"]
+    assert conversation_problems([UserMessage("u"), results[0]], first=1) == ["tool result 'c2' does not follow a tool call of that id"]

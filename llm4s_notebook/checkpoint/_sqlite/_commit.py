@@ -18,29 +18,34 @@ from ._event_json import to_text
 from ._find import find
 from ._naming import number_in, place
 from ._retain import drop_turn, drop_writes
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MASK, SHIFT, VALUE_HEAD
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MOST_ENTRIES, VALUE_HEAD
 from ._thread_row import CODES, Head, Mark, ThreadRow
 
 _GRAPH = "SELECT id FROM llm4s_graph WHERE graph_id = ? AND version = ? AND fingerprint = ?"
 _NEW_GRAPH = "INSERT INTO llm4s_graph (graph_id, version, fingerprint) VALUES (?, ?, ?)"
 _NEW_RUN = "INSERT INTO llm4s_run (id, run_id, graph) VALUES (?, ?, ?)"
 _IF_SAME = "WHERE id = ? AND token = ? AND latest IS ? AND next_event = ? AND writes = ?"
-_STEP = f"UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, last_row = ?, live = ? {_IF_SAME}"
-_TURN = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, last_row = ?, live = ?,
+_STEP = f"UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ? {_IF_SAME}"
+_TURN = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
     settled = ?, graph = ?, status = ?, created_at = ?, named = ? {_IF_SAME}"""
-_LAST = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, last_row = ?, live = ?,
+_LAST = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
     settled = ?, graph = ?, status = ?, created_at = ?, named = ?,
     token = NULL, holder = NULL, expires_at = NULL, process = NULL {_IF_SAME}"""
-_CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (id, run, name, parent, parent_run, parent_name, status, created_at, superstep, format,
-    token, first_event, body, small, refs, journal) VALUES ({", ".join("?" * 16)})"""
-_ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, list, section, name, position, source, start, size, value)
-    VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (thread, number, run, name, parent, parent_run, parent_name, status, created_at,
+    superstep, format, token, first_event, last_event, body, small, refs, events, journal) VALUES ({", ".join("?" * 19)})"""
+_ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, place, list, section, name, position, source, start, size, value)
+    VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_LAST_ROW = "SELECT max(id) FROM llm4s_row"
+_LAST_RUN = "SELECT max(id) FROM llm4s_run"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
 _WRITE = "INSERT INTO llm4s_write (thread, task_id, node_id, body) VALUES (?, ?, ?, ?)"
-_EVENT = "INSERT INTO llm4s_event (id, first, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?)"
+_EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_LAST_EVENT: Final = 13  # where these stand in a checkpoint's row
+_EVENTS: Final = 17
+_USUAL: Final = (Set, Unset, Append)
 _OWN_ROWS: Final = "parked"  # a section that lists of threads read: none of it lies in a checkpoint
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -56,7 +61,7 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
 
     def known(checkpoint_id: str) -> bool:
         number = number_in(checkpoint_id)
-        newest = row.latest.row & MASK if row.latest else 0
+        newest = row.latest.number if row.latest else 0
         if not row.key or (number is not None and number > newest and not row.named):
             return False
         return find(connection, row.key, checkpoint_id) is not None
@@ -65,16 +70,16 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
         if not isinstance(draft.header.id, str) or not isinstance(draft.header.run_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what a caller should not hand over, but can
             raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {draft.header.id!r}", thread_id=row.thread_id)
     check_commit(row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, known=known)
-    before = (row.key, row.token, row.latest.row if row.latest else None, row.next_event, row.writes)
+    before = (row.key, row.token, row.latest.number if row.latest else None, row.next_event, row.writes)
     was = (row.settled, row.graph, row.status, row.created_at, row.named)
     newest = row.latest
     if given.retract:
-        row.live = drop_turn(connection, row.key, row.settled.row & MASK if row.settled else 0)
+        row.live = drop_turn(connection, row.key, row.settled.number if row.settled else 0)
         row.forget()
-        row.latest = row.settled  # whose entries are the base
+        row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
-            row.pieces, row.all_heads = {}, True
-    work = _Work(connection, row, newest.row & MASK if newest else 0)
+            row.pieces, row.size, row.all_heads = {}, 0, True
+    work = _Work(connection, row, newest.number if newest else 0)
     dropped = bool(given.checkpoints and row.writes)
     if given.checkpoints:
         row.writes = 0
@@ -88,15 +93,14 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
     if given.events:
         work.events(given)
 
-    assert row.latest is None or row.latest.row >> SHIFT == row.key
-    if row.last_row > MASK:
+    if row.entries > MOST_ENTRIES:
         raise InvalidCommit(reason="the thread has too many entries", thread_id=row.thread_id)
-    now = (row.latest.row if row.latest else None, row.updated_at, row.next_event, row.writes, row.last_row, row.live)
+    now = (row.latest.number if row.latest else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
     turn = (row.settled, row.graph, row.status, row.created_at, row.named)
     if turn == was and not given.release:
         changed = connection.execute(_STEP, (*now, *before)).rowcount
     else:
-        rest = (row.settled.row if row.settled else None, row.graph, row.status, row.created_at, row.named)
+        rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
         changed = connection.execute(_LAST if given.release else _TURN, (*now, *rest, *before)).rowcount
     if not changed:
         return False
@@ -116,10 +120,10 @@ class _Work:
     def __init__(self, connection: sqlite3.Connection, row: ThreadRow, newest: int) -> None:
         self.connection, self.row = connection, row
         self.newest = newest
-        self.base = row.key << SHIFT
+        self.last_row: int | None = None
         self.texts: Texts | None = None
         self.runs: list[tuple[int, str, int]] = []
-        self.checkpoints: list[tuple[Any, ...]] = []
+        self.checkpoints: list[list[Any]] = []
         self.changes: list[_Change] = []
         self.born: _Born = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
@@ -131,15 +135,12 @@ class _Work:
         row, header = self.row, draft.header
         first = row.latest is None and not self.newest
         number, name = place(header.run_id, header.id, self.newest)
-        if number > MASK:
-            raise InvalidCommit(reason="the thread has too many checkpoints")
-        at = self.base | number
         self.changes, self.born = [], []
         self.steps.append((self.changes, self.born))
         self.patch(draft.patch, number, first)
-        run = self._run(at, header.run_id, (header.graph_id, header.graph_version, header.fingerprint))
+        run = self._run(header.run_id, (header.graph_id, header.graph_version, header.fingerprint))
         parent = row.latest
-        row.latest = Mark(at, run, name, header.id)
+        row.latest = Mark(number, run, name, header.id)
         row.latest_token = row.token
         self.newest = number
         if name is not None:
@@ -152,16 +153,17 @@ class _Work:
         if status >= 2:  # settled
             row.settled = row.latest
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
-        above = (parent.row & MASK, parent.run if parent.run != run else None, parent.name) if parent else (None, None, None)
+        above = (parent.number, parent.run if parent.run != run else None, parent.name) if parent else (None, None, None)
         pieces = row.little(self.connection)
+        first_event = row.next_event
         self.checkpoints.append(
-            (
-                at, run, name, *above, status, created_at, header.superstep, header.format, row.token, row.next_event, header.body,
-                b"".join(pieces.values()), refs, journal,
-            )
+            [
+                row.key, number, run, name, *above, status, created_at, header.superstep, header.format, row.token,
+                first_event, first_event - 1, header.body, b"".join(pieces.values()), refs, None, journal,
+            ]
         )  # fmt: skip
 
-    def _run(self, at: int, run_id: str, graph_text: tuple[str, str, str]) -> int:
+    def _run(self, run_id: str, graph_text: tuple[str, str, str]) -> int:
         """The row of the run, a new one where the thread's last checkpoint was of another."""
         row = self.row
         if row.graph_text != graph_text:
@@ -172,22 +174,26 @@ class _Work:
             return row.latest.run
         row.run_id = run_id
         assert row.graph is not None
+        highest: int | None = self.connection.execute(_LAST_RUN).fetchone()[0]
+        at = (highest or 0) + 1 + len(self.runs)
         self.runs.append((at, run_id, row.graph))
         return at
 
     def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
         """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
-        seen: set[tuple[str, str]] = set()
-        for op in patch:
-            if type(op) not in (Set, Unset, Append):
-                break
-            seen.add((op.section, op.name))
-        if len(seen) < len(patch):
+        row = self.row
+        pieces = row.little(self.connection)
+        usual = {(op.section, op.name) for op in patch if type(op) in _USUAL}
+        if len(usual) < len(patch):
             self._planned(patch, number, first)
             return
         for op in patch:
             if type(op) is not Append:
-                self._end(op.section, op.name, number)
+                piece = pieces.pop((op.section, op.name), None)
+                if piece is not None:
+                    row.size -= len(piece)
+                else:
+                    self._end(op.section, op.name, number)
         for op in patch:
             if type(op) is Set:
                 self._set(op.section, op.name, op.value, number, first)
@@ -207,7 +213,11 @@ class _Work:
         changes = plan(patch, shape_of).items()
         for (section, name), change in changes:
             if change.whole:
-                self._end(section, name, number)
+                piece = row.little(connection).pop((section, name), None)
+                if piece is not None:
+                    row.size -= len(piece)
+                else:
+                    self._end(section, name, number)
         for (section, name), change in changes:
             if change.whole:
                 if change.value is not None:
@@ -218,21 +228,19 @@ class _Work:
             head = row.head(connection, section, name)
             assert head is not None
             if change.base is not None and change.kept < change.base:
-                self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row & MASK, change.kept)))
+                self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, change.kept)))
                 row.live -= change.base - change.kept
                 head.length = change.kept
             for position, item in change.replaced.items():
-                self.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row & MASK, position)))
+                self.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row, position)))
                 row.live -= 1
-                self._bear(number, head.row & MASK, "", "", position, item)
+                self._bear(number, head.row, "", "", position, item)
             if change.items:
                 self._append(section, name, change.items, number)
 
     def _end(self, section: str, name: str, number: int) -> None:
-        """Close the entry, if there is one."""
+        """Close the entry that is kept in rows, if there is one."""
         row = self.row
-        if row.little(self.connection).pop((section, name), None) is not None:
-            return
         head = row.head(self.connection, section, name)
         if head is None:
             return
@@ -242,20 +250,21 @@ class _Work:
         length = row.length(self.connection, head)
         if length > 0:
             row.live -= length
-            self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row & MASK, 0)))
+            self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, 0)))
         text = row.texts.pop(head.row, None)
         if text is not None:
             if self.texts is None:
                 self.texts = Texts()
-            self.texts.ended(text, head.row & MASK)
+            self.texts.ended(text, head.row)
 
     def _set(self, section: str, name: str, value: bytes, number: int, first: bool) -> None:
         row = self.row
         pieces = row.little(self.connection)
         if not first and section != _OWN_ROWS:
-            piece = _small.piece(row.last_row + 1, section, name, value)
-            if piece is not None and sum(map(len, pieces.values())) + len(piece) <= _small.MOST:
-                row.last_row += 1
+            piece = _small.piece(row.entries + 1, section, name, value)
+            if piece is not None and row.size + len(piece) <= _small.MOST:
+                row.size += len(piece)
+                row.entries += 1
                 pieces[(section, name)] = piece
                 return
         at = self._bear(number, 0, section, name, VALUE_HEAD, value)
@@ -273,34 +282,39 @@ class _Work:
         if length < 0:
             raise InvalidCommit(reason=f"append to {(section, name)}, which is one value")
         for item in items:
-            self._bear(number, head.row & MASK, "", "", length, item)
+            self._bear(number, head.row, "", "", length, item)
             length += 1
         head.length = length
 
     def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
         row = self.row
-        row.last_row += 1
+        if self.last_row is None:
+            highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
+            self.last_row = highest or 0
+        at = self.last_row = self.last_row + 1
+        row.entries += 1
         row.live += 1
-        at = self.base | row.last_row
+        place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
         if value is not None and len(value) >= LEAST:
             if self.texts is None:
                 self.texts = Texts()
-            part = self.texts.place(value, row.last_row)
+            part = self.texts.place(value, at)
             if part is not None:
-                self.born.append((at, row.key, FIRST_SEQ + number, of, section, name, position, *part, None))
+                self.born.append((*place, *part, None))
                 return at
             if position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-        self.born.append((at, row.key, FIRST_SEQ + number, of, section, name, position, None, None, None, value))
+        self.born.append((*place, None, None, None, value))
         return at
 
     def events(self, given: Commit) -> None:
         """Number the events inside the commit, one behind the other (R6.21)."""
         row, drafts = self.row, given.events
         first = row.next_event
-        at = to_microseconds(drafts[0].timestamp)
-        number = row.latest.row & MASK if row.latest else 0
+        at = row.updated_at if given.checkpoints else to_microseconds(drafts[0].timestamp)
+        assert at is not None
+        number = row.latest.number if row.latest else 0
         try:
             data = to_text(drafts, at, row.run_id, number)
         except (TypeError, ValueError) as error:
@@ -309,9 +323,10 @@ class _Work:
             raise InvalidCommit(reason=f"the payload of an event is not JSON: {error}", thread_id=row.thread_id) from error
         row.next_event += len(drafts)
         last = row.next_event - 1
-        if last > MASK:
-            raise InvalidCommit(reason="the thread has too many events", thread_id=row.thread_id)
-        self.event = (self.base | last, first, row.latest.run if row.latest else None, number, at, data)
+        if given.checkpoints:
+            self.checkpoints[-1][_LAST_EVENT], self.checkpoints[-1][_EVENTS] = last, data
+        else:
+            self.event = (row.key, first, last, row.latest.run if row.latest else None, number, at, data)
 
     # -- into the file -----------------------------------------------------------------------------------------------
 

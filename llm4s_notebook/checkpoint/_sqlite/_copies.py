@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 LEAST: Final = 128  # bytes: a shorter text is not worth a reference
 _PATIENCE: Final = 4 << 20  # bytes looked through at most to find the parts of one text
 _INPUT: Final = b'"input":'  # where a task's record holds what it was given; only a hint where to look
-_REF: Final = struct.Struct(">IIII")
+_REF: Final = struct.Struct(">IQII")
 
 
 class Part(NamedTuple):
-    """So many bytes of a row's value, from `start` on; `row` is the row's number within its thread."""
+    """So many bytes of a row's value, from `start` on."""
 
     row: int
     start: int
@@ -90,7 +90,7 @@ def parts(refs: bytes) -> list[tuple[int, Part]]:
 
 
 def whole(left: bytes, refs: bytes, values: Mapping[int, bytes]) -> bytes:
-    """The text again; `values` are the rows' values by number. Raises: ValueError where they do not fit."""
+    """The text again; `values` are the rows' values. Raises: ValueError where they do not fit."""
     made: list[bytes] = []
     done = taken = 0
     for at, part in parts(refs):

@@ -9,7 +9,6 @@ from typing import Any, Final
 from .._clock import from_microseconds, to_microseconds
 from .._event import EventDraft, EventRecord, RunEvent, event_from_json
 from ._naming import number_of
-from ._schema import MASK
 
 _CODES: Final = {
     "RunStarted": "start", "RunRecovered": "recover", "RunResumed": "resume", "TaskCompleted": "done", "TaskFailed": "fail",
@@ -25,46 +24,69 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _OPTIONAL: Final = ("principal", "payload", "as_node")  # which may be missing at the end
 _LISTS: Final = ("resume", "wait")  # whose first field is a list of ids
+_quote = json.encoder.encode_basestring
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int) -> str:
     """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds.
 
+    Put together by hand: this is on the way of every commit.
+
     Raises: TypeError, ValueError for a payload that is not JSON.
     """
-    made: list[list[Any]] = []
+    made: list[str] = []
+    checkpoints: dict[str | None, str] = {}
     for draft in drafts:
-        event = draft.event
-        code = _CODES[type(event).__name__]
-        checkpoint: str | int | None = draft.checkpoint_id
-        if checkpoint is not None and run_id is not None:
-            found = number_of(run_id, checkpoint)
-            if found is not None:
-                checkpoint = number - found
-        own = _own(code, event)
-        line = [code, to_microseconds(draft.timestamp) - at, checkpoint, draft.task_id, draft.node_id, own, None]
-        if draft.run_id != run_id:
-            line[6] = draft.run_id
-        while line[-1] is None:
-            line.pop()
-        made.append(line)
-    return _encode(made)
+        code = _CODES[type(draft.event).__name__]
+        line = f'["{code}",{to_microseconds(draft.timestamp) - at}'
+        task_id, node_id = draft.task_id, draft.node_id
+        own = _own(code, draft.event) if code in _FIELDS else None
+        other = draft.run_id != run_id
+        left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
+        if left or draft.checkpoint_id is not None:
+            checkpoint = checkpoints.get(draft.checkpoint_id)
+            if checkpoint is None:
+                checkpoint = checkpoints[draft.checkpoint_id] = _checkpoint(draft.checkpoint_id, run_id, number)
+            line += checkpoint
+        if left:
+            line += "," + _text(task_id)
+        if left > 1:
+            line += "," + _text(node_id)
+        if left > 2:
+            line += "," + (own or "null")
+        if other:
+            line += "," + _encode(draft.run_id)
+        made.append(line + "]")
+    return f"[{','.join(made)}]"
 
 
-def _own(code: str, event: RunEvent) -> list[Any] | None:
+def _text(given: str | None) -> str:
+    return "null" if given is None else _quote(given)
+
+
+def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> str:
+    if checkpoint_id is None:
+        return ",null"
+    found = number_of(run_id, checkpoint_id) if run_id is not None else None
+    return f",{number - found}" if found is not None else "," + _quote(checkpoint_id)
+
+
+def _own(code: str, event: RunEvent) -> str | None:
     """The fields of the kind; a list of ids as one text where that is unambiguous."""
-    names = _FIELDS.get(code)
-    if names is None:
-        return None
-    own = [getattr(event, name) for name in names]
+    own = [getattr(event, name) for name in _FIELDS[code]]
     if code in _LISTS and own[0]:
         joined = ",".join(own[0])
         if joined.count(",") == len(own[0]) - 1:
             own[0] = joined
     while own and own[-1] is None:
         own.pop()
-    return own or None
+    if len(own) == 1:
+        if type(own[0]) is int:
+            return f"[{own[0]}]"
+        if type(own[0]) is str:
+            return f"[{_quote(own[0])}]"
+    return _encode(own) if own else None
 
 
 def _filled(line: Any) -> Any:
@@ -87,7 +109,7 @@ def from_text(thread_id: str, first: int, at: int, run_id: str | None, number: i
             values[0] = values[0].split(",")
         event = event_from_json({"type": _KINDS[code], **dict(zip(names, values, strict=True))})
         if isinstance(checkpoint, int):
-            checkpoint = f"{run_id}/{(number - checkpoint) & MASK}"
+            checkpoint = f"{run_id}/{number - checkpoint}"
         place = (other or run_id or "", checkpoint, task_id, node_id)
         found.append(EventRecord(thread_id, first + index, *place, from_microseconds(at + since), event))
     return found

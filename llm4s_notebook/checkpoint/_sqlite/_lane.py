@@ -23,7 +23,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from ...errors import InvalidCommit, Llm4sError
 from ._open import Settings, connect
-from ._trouble import Damage, closed, damaged, forked, unavailable
+from ._trouble import Damage, closed, damaged, forked, is_busy, unavailable
 
 T = TypeVar("T")
 _PATIENCE_AT_EXIT = 10.0  # seconds
@@ -111,30 +111,31 @@ class Lane:
         """
         if self._queued or self._closed or os.getpid() != self._pid:
             return None
-        gate, free = self._gate, False
+        gate, mine, left = self._gate, False, False
         try:
             try:
                 if not gate.acquire(blocking=False):
-                    free = True
+                    left = True
                     return None
-                return self._attempted(work, may)
+                connection = self._connection
+                if connection is None or self._queued or self._closed or connection.in_transaction:
+                    return None
+                mine = True
+                if may is not None and not may():
+                    return None
+                return self._work_here(connection, work)
             finally:
-                if not free:
+                if not left:
+                    if mine:
+                        self._undo()
                     _let_go(gate)
-                    free = True
-        except BaseException:
-            if not free:
-                _let_go(gate)
-            raise
-
-    def _attempted(self, work: Work[T], may: Callable[[], bool] | None) -> T | None:
-        connection = self._connection
-        if connection is None or self._queued or self._closed or connection.in_transaction or (may is not None and not may()):
-            return None
-        try:
-            return self._work_here(connection, work)
+                    left = True
         except BaseException as error:
-            self._undo(connection)
+            # the first attempt to leave was interrupted, if at all; what is behind a gate that is ours or nobody's may be undone
+            if not left and gate.acquire(blocking=False):
+                self._undo()
+                _let_go(gate)
+                _let_go(gate)
             said = self._said(error)
             if said is error:
                 raise
@@ -143,9 +144,10 @@ class Lane:
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
         raise NotImplementedError
 
-    def _undo(self, connection: sqlite3.Connection) -> None:
-        """Take back what is not committed."""
-        if connection.in_transaction:
+    def _undo(self) -> None:
+        """Take back what is not committed; called by whoever holds the gate."""
+        connection = self._connection
+        if connection is not None and connection.in_transaction:
             connection.execute("ROLLBACK")
 
     def _wait_for(self, connection: sqlite3.Connection, seconds: float) -> None:
@@ -230,7 +232,7 @@ class Lane:
         """Whatever goes wrong, everybody of the group is answered and the thread lives on."""
         try:
             with self._gate:
-                self._undo(connection)  # what a caller left who was interrupted more than once
+                self._undo()  # what a caller left who was interrupted more than once
                 self._wait_for(connection, self._given.busy_timeout)
                 outcomes = self._run(connection, group)
         except BaseException as error:
@@ -313,8 +315,15 @@ class Reader(Lane):
     """Each job sees one state of the file: a read transaction of its own."""
 
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
-        connection.execute("BEGIN")
-        value = work(connection)
+        self._wait_for(connection, 0.0)
+        try:
+            connection.execute("BEGIN")
+            value = work(connection)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            self._undo()
+            return None
         connection.execute("COMMIT")
         return value
 

@@ -1,14 +1,12 @@
 """Checkpoint ids as stored: `<run id>/<n>` is the usual form (R1.5), and then neither part is written with the checkpoint.
 
-A checkpoint's row is numbered `n` where that number is free; its name is NULL then. Other ids have a name: what follows the
+A checkpoint is numbered `n` where that number is free; its name is NULL then. Other ids have a name: what follows the
 run id, beginning with a slash, or the whole id behind an equals sign.
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-from ._schema import MASK
 
 _LEAP: Final = 1 << 20  # how many numbers an id may skip; a larger one gets a name, so that numbers do not run out
 _DIGITS: Final = 10
@@ -27,7 +25,7 @@ def place(run_id: str, checkpoint_id: str, last: int) -> tuple[int, str | None]:
 def id_of(run_id: str, number: int, name: str | None) -> str:
     """The checkpoint's id again."""
     if name is None:
-        return f"{run_id}/{number & MASK}"
+        return f"{run_id}/{number}"
     return name[1:] if name.startswith("=") else run_id + name
 
 
@@ -48,7 +46,8 @@ def names(checkpoint_id: str) -> list[str]:
 
 def number_of(run_id: str, checkpoint_id: str) -> int | None:
     """`n` of an id `<run id>/<n>` of that run, None for any other."""
-    head, slash, tail = checkpoint_id.rpartition("/")
-    if not slash or head != run_id or not tail.isdecimal() or not tail.isascii() or tail[0] == "0" or len(tail) > _DIGITS:
+    split = len(run_id)
+    digits = checkpoint_id[split + 1 :]
+    if not checkpoint_id.startswith(run_id) or checkpoint_id[split : split + 1] != "/" or not digits.isdecimal():
         return None
-    return int(tail)
+    return int(digits) if digits.isascii() and digits[0] != "0" and len(digits) <= _DIGITS else None

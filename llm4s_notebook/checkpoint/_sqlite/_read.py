@@ -18,38 +18,44 @@ from ._copies import parts, whole
 from ._event_json import from_text
 from ._find import find
 from ._naming import id_of
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MASK, SHIFT, VALUE_HEAD
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, VALUE_HEAD
 from ._thread_row import CODES, STATUSES, ThreadRow
 from ._trouble import damaged
 
+_NEAR = 16  # rows that are sooner read than searched
 _AT_ONCE = 1000  # threads whose waiting ones are read with one statement
 MOST = 1 << 62  # the largest number a limit or a position needs to be
 
-_HEADER = """SELECT c.id, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
+_HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
     c.refs, c.small, r.run_id, p.run_id, g.graph_id, g.version, g.fingerprint
     FROM llm4s_checkpoint c LEFT JOIN llm4s_run r ON r.id = c.run LEFT JOIN llm4s_graph g ON g.id = r.graph
     LEFT JOIN llm4s_run p ON p.id = c.parent_run"""
-_ONE = f"{_HEADER} WHERE c.id = ?"
-_PAGE = f"{_HEADER} WHERE c.id >= ? AND c.id < ? AND c.status IS NOT NULL ORDER BY c.id DESC LIMIT ?"
-_ROW = """SELECT w.id, w.list, w.section, w.name, w.position, w.born, w.died, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
-    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = (w.thread << 32 | w.source)"""
+_ONE = f"{_HEADER} WHERE c.thread = ? AND c.number = ?"
+_PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
+_ROW = """SELECT w.id, w.place, w.list, w.section, w.name, w.position, w.born, w.died, w.size,
+    ifnull(w.value, substr(s.value, w.start + 1, w.size))
+    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source"""
 _LIVE = f"{_ROW} WHERE w.thread = ? AND w.died = {ALIVE}"
 _SEEN = f"{_ROW} WHERE w.thread = ? AND w.died > ? AND w.born <= ?"
 _VALUE = "SELECT value FROM llm4s_row WHERE id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
-_EVENTS = """SELECT e.id, e.first, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
-    WHERE e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?"""
+_EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.number, c.events FROM llm4s_checkpoint c
+    LEFT JOIN llm4s_run r ON r.id = c.run
+    WHERE c.thread = ? AND c.number >= ? AND c.last_event > ? AND c.events IS NOT NULL ORDER BY c.number LIMIT ?"""
+_EVENTS_ALONE = """SELECT e.first, e.last, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
+    WHERE e.thread = ? AND e.last > ? AND e.first IS NOT NULL ORDER BY e.last LIMIT ?"""
+_LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE thread = ? AND number >= ? ORDER BY number LIMIT 1"
 _LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
 _THREADS = f"""{_LISTED} INDEXED BY llm4s_thread_by_status
     WHERE status = ? AND status > 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
 _RUNNING = f"""{_LISTED} INDEXED BY llm4s_thread_running
     WHERE status = 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
-_WAITING = f"""SELECT w.thread, w.id, w.name, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
-    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = (w.thread << 32 | w.source)
+_WAITING = f"""SELECT w.thread, w.place, w.name, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
+    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source
     WHERE w.thread IN ({{keys}}) AND w.died = {ALIVE} AND w.list = 0 AND w.section = 'parked' AND w.position = {VALUE_HEAD}"""
 
-_Row: TypeAlias = tuple[int, int, str, str, int, int, int, int | None, Any]
-"""id, list, section, name, position, born, died, size of what it refers to, value"""
+_Row: TypeAlias = tuple[int, int, int, str, str, int, int, int, int | None, Any]
+"""id, place, list, section, name, position, born, died, size of what it refers to, value"""
 
 
 class Reading:
@@ -84,7 +90,7 @@ class Reading:
             return None
         if row.live + row.writes > most:
             raise TooLong
-        found = connection.execute(_ONE, (row.latest.row,)).fetchone()
+        found = connection.execute(_ONE, (row.key, row.latest.number)).fetchone()
         entries = self._entries(connection.execute(_LIVE, (row.key,)).fetchall(), found, thread_id)
         writes: tuple[PendingWrite, ...] = ()
         if row.writes:
@@ -98,12 +104,12 @@ class Reading:
             if before is not None:
                 raise CheckpointNotFound(thread_id=thread_id, checkpoint_id=before)
             return []
-        below: int | None = (row.key + 1) << SHIFT
+        below: int | None = MOST
         if before is not None:
             below = find(connection, row.key, before)
             if below is None:
                 raise CheckpointNotFound(thread_id=thread_id, checkpoint_id=before)
-        page = connection.execute(_PAGE, (row.key << SHIFT, below, min(limit, MOST))).fetchall()
+        page = connection.execute(_PAGE, (row.key, below, min(limit, MOST))).fetchall()
         return self._restored(connection, row, page)
 
     def checkpoint(self, connection: sqlite3.Connection, thread_id: str, checkpoint_id: str) -> Checkpoint | None:
@@ -111,19 +117,19 @@ class Reading:
         at = find(connection, row.key, checkpoint_id) if row else None
         if row is None or at is None:
             return None
-        return self._restored(connection, row, connection.execute(_ONE, (at,)).fetchall())[0]
+        return self._restored(connection, row, connection.execute(_ONE, (row.key, at)).fetchall())[0]
 
     def _restored(self, connection: sqlite3.Connection, row: ThreadRow, headers: list[tuple[Any, ...]]) -> list[Checkpoint]:
         """The checkpoints, newest first, with their entries; the rows they share are read once."""
         if not headers:
             return []
-        newest, oldest = FIRST_SEQ + (headers[0][0] & MASK), FIRST_SEQ + (headers[-1][0] & MASK)
+        newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
         seen: list[_Row] = connection.execute(_SEEN, (row.key, oldest, newest)).fetchall()
         seen.sort(key=_place)
         found: list[Checkpoint] = []
         for header in headers:
-            at = FIRST_SEQ + (header[0] & MASK)
-            entries = self._entries([one for one in seen if one[5] <= at < one[6]], header, row.thread_id)
+            at = FIRST_SEQ + header[0]
+            entries = self._entries([one for one in seen if one[6] <= at < one[7]], header, row.thread_id)
             found.append(self._checkpoint(connection, header, row.thread_id, entries))
         return found
 
@@ -132,24 +138,24 @@ class Reading:
         they were numbered."""
         heads: list[tuple[int, str, str, Entry]] = []
         lists: dict[int, list[bytes]] = {}
-        for at, of, section, name, position, _, _, size, value in rows:
+        for at, place, of, section, name, position, _, _, size, value in rows:
             if of:
                 target = lists.get(of)
                 if target is None or position != len(target):
-                    raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: row {at & MASK}, position {position}")
+                    raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: row {at}, position {position}")
                 target.append(value if type(value) is bytes and size is None else self._part(value, size, thread_id))
             elif position == LIST_HEAD:
                 fresh: list[bytes] = []
-                lists[at & MASK] = fresh
-                heads.append((at & MASK, section, name, fresh))
+                lists[at] = fresh
+                heads.append((place, section, name, fresh))
             else:
-                heads.append((at & MASK, section, name, self._part(value, size, thread_id)))
+                heads.append((place, section, name, self._part(value, size, thread_id)))
         small = header[12]
         if small:
             try:
                 heads.extend(_small.read(self._bytes(small, thread_id)))
             except ValueError as error:
-                raise damaged(self._path, f"the values of checkpoint {header[0] & MASK} of thread '{thread_id}': {error}") from error
+                raise damaged(self._path, f"the values of checkpoint {header[0]} of thread '{thread_id}': {error}") from error
         heads.sort(key=_number)
         return {(section, name): entry for _, section, name, entry in heads}
 
@@ -161,14 +167,13 @@ class Reading:
         ) = found  # fmt: skip
         check_format(format_number)
         if graph_id is None:
-            raise damaged(self._path, f"the graph of checkpoint '{run_id}/{at & MASK}' of thread '{thread_id}' is missing")
+            raise damaged(self._path, f"the graph of checkpoint '{run_id}/{at}' of thread '{thread_id}' is missing")
         try:
             above = None if parent is None else id_of(run_id if parent_run is None else parent_run, parent, parent_name)
             journal = self._bytes(journal, thread_id)
             if refs is not None:
                 rows = {part.row for _, part in parts(refs)}
-                base = at & ~MASK
-                values = {row: self._bytes(connection.execute(_VALUE, (base | row,)).fetchone()[0], thread_id) for row in rows}
+                values = {row: self._bytes(connection.execute(_VALUE, (row,)).fetchone()[0], thread_id) for row in rows}
                 journal = whole(journal, refs, values)
             header = CheckpointHeader(
                 format=format_number,
@@ -186,7 +191,7 @@ class Reading:
                 journal=journal,
             )
         except (ValueError, TypeError, OverflowError) as error:
-            raise damaged(self._path, f"checkpoint '{run_id}/{at & MASK}' of thread '{thread_id}': {error}") from error
+            raise damaged(self._path, f"checkpoint '{run_id}/{at}' of thread '{thread_id}': {error}") from error
         return Checkpoint(header, entries, token)
 
     def _status(self, code: Any) -> CheckpointStatus:
@@ -215,18 +220,39 @@ class Reading:
             return []
         if sequence + 1 < row.floor:
             raise ReplayUnavailable(earliest=row.floor)
-        base = row.key << SHIFT
-        above = base + min(max(sequence, 0), MASK)
+        above, most = min(sequence, MOST), min(limit, MOST)
+        stored: list[tuple[Any, ...]] = connection.execute(_EVENTS_ALONE, (row.key, above, most)).fetchall()
+        if row.latest is not None:
+            start = self._first_after(connection, row.key, row.latest.number, above)
+            stored += connection.execute(_EVENTS, (row.key, start, above, most)).fetchall()
+            stored.sort(key=_first)
         found: list[EventRecord] = []
-        for at, first, since, run_id, number, data in connection.execute(_EVENTS, (above, base | MASK, min(limit, MOST))):
+        for first, last, since, run_id, number, data in stored:
             if len(found) >= limit:
                 break
             try:
                 records = from_text(thread_id, first, since, run_id, number, data)
             except (ValueError, TypeError, OverflowError, RecursionError) as error:
-                raise damaged(self._path, f"events {first} to {at & MASK} of thread '{thread_id}': {error}") from error
+                raise damaged(self._path, f"events {first} to {last} of thread '{thread_id}': {error}") from error
             found.extend(records[max(0, sequence + 1 - first) :])
         return found[:limit]
+
+    def _first_after(self, connection: sqlite3.Connection, key: int, latest: int, sequence: int) -> int:
+        """The number of a checkpoint at or shortly before the first one with events above `sequence`: both grow along the thread.
+        Whoever follows a thread asks for the newest, so the search begins at the end."""
+        high, step = latest, 1
+        while True:
+            low = max(latest - step, 0)
+            if low == 0 or connection.execute(_LAST_EVENT, (key, low)).fetchone()[0] <= sequence:
+                break
+            high, step = low, step * 4
+        while high - low > _NEAR:
+            middle = (high + low) // 2
+            if connection.execute(_LAST_EVENT, (key, middle)).fetchone()[0] <= sequence:
+                low = middle
+            else:
+                high = middle
+        return low
 
     # -- lists of threads --------------------------------------------------------------------------------------------
 
@@ -255,7 +281,11 @@ class Reading:
             keys = ",".join([str(int(one[0])) for one in found[start : start + _AT_ONCE]])
             for key, at, name, size, value in connection.execute(_WAITING.format(keys=keys)):
                 kept = value if type(value) is bytes and size is None else self._part(value, size, str(key))
-                waiting.setdefault(key, []).append((at, Waiting(name, kept)))
+                own = waiting.get(key)
+                if own is None:
+                    waiting[key] = [(at, Waiting(name, kept))]
+                else:
+                    own.append((at, Waiting(name, kept)))
         summaries: list[ThreadSummary] = []
         for key, thread_id, graph, code, created_at, updated_at in found:
             graph_id = graphs.get(graph)
@@ -265,10 +295,10 @@ class Reading:
                     raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
                 graph_id = graphs[graph] = named[0]
             own = waiting.get(key)
-            if own is None:
-                parked: tuple[Waiting, ...] = ()
-            else:
-                own.sort(key=_row)
+            parked: tuple[Waiting, ...] = ()
+            if own is not None:
+                if len(own) > 1:
+                    own.sort(key=_row)
                 parked = tuple([one[1] for one in own])
             times = from_microseconds(created_at), from_microseconds(updated_at)
             summaries.append(ThreadSummary(thread_id, graph_id, self._status(code), tuple([one.id for one in parked]), *times, parked))
@@ -279,8 +309,12 @@ class TooLong(Exception):
     """A read that must not hold up its caller."""
 
 
+def _first(stored: tuple[Any, ...]) -> int:
+    return stored[0]
+
+
 def _place(row: _Row) -> tuple[int, int]:
-    return (row[1], row[4])
+    return (row[2], row[5])
 
 
 def _number(head: tuple[int, str, str, Entry]) -> int:

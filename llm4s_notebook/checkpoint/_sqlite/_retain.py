@@ -16,7 +16,7 @@ from typing import Final
 from .._clock import to_microseconds
 from .._types import RetentionPolicy
 from ._copies import parts
-from ._schema import ALIVE, FIRST_SEQ, MASK, SHIFT
+from ._schema import ALIVE, FIRST_SEQ
 from ._thread_row import ThreadRow
 
 _NOBODY: Final = 0  # the thread of a pending write that is void
@@ -26,11 +26,11 @@ _VOID_ROWS = "UPDATE llm4s_row SET died = NULL, section = '', name = '', source 
 _VOID_CHECKPOINTS = """UPDATE llm4s_checkpoint SET name = NULL, parent_name = NULL, status = NULL, body = x'', small = x'', refs = NULL,
     journal = x'' WHERE"""
 _VOID_WRITES = f"UPDATE llm4s_write SET thread = {_NOBODY}, task_id = '', node_id = '', body = x'' WHERE"
-_VOID_EVENTS = "UPDATE llm4s_event SET first = NULL, data = '' WHERE"
-_OWN = "id BETWEEN :first AND :last"
+_VOID_EVENTS = "UPDATE llm4s_checkpoint SET events = NULL WHERE"
+_VOID_EVENTS_ALONE = "UPDATE llm4s_event SET first = NULL, data = '' WHERE"
 _VOID = (
     ("llm4s_row", "died IS NULL"),
-    ("llm4s_checkpoint", "status IS NULL"),
+    ("llm4s_checkpoint", "status IS NULL AND events IS NULL"),
     ("llm4s_write", f"thread = {_NOBODY}"),
     ("llm4s_event", "first IS NULL"),
 )
@@ -54,20 +54,20 @@ def drop_turn(connection: sqlite3.Connection, key: int, settled: int) -> int:
     base = FIRST_SEQ + settled
     _drop_rows(connection, "thread = :key AND died > :base AND born > :base", {"key": key, "base": base})
     connection.execute(f"UPDATE llm4s_row SET died = {ALIVE} WHERE thread = ? AND died < {ALIVE} AND died > ?", (key, base))
-    first = key << SHIFT
-    _drop_checkpoints(connection, "id > :base AND id <= :last", {"base": first | settled, "last": first | MASK})
+    _drop_checkpoints(connection, "thread = :key AND number > :base", {"key": key, "base": settled})
     return connection.execute(f"SELECT count(*) FROM llm4s_row WHERE thread = ? AND died = {ALIVE}", (key,)).fetchone()[0]
 
 
 def delete(connection: sqlite3.Connection, key: int) -> None:
     """Remove everything of the thread (R6.17)."""
     drop_writes(connection, key)
-    own = {"first": key << SHIFT, "last": key << SHIFT | MASK}
-    _drop_rows(connection, f"{_OWN} AND died IS NOT NULL", own)
-    _drop_checkpoints(connection, _OWN, own)
-    _drop_events(connection, _OWN, own)
-    connection.execute(f"DELETE FROM llm4s_run WHERE {_OWN}", own)
-    connection.execute("DELETE FROM llm4s_thread WHERE id = ?", (key,))
+    own = {"key": key}
+    runs = connection.execute("SELECT DISTINCT run FROM llm4s_checkpoint WHERE thread = :key", own).fetchall()
+    _drop_rows(connection, "thread = :key AND died IS NOT NULL", own)
+    _drop_checkpoints(connection, "thread = :key", own)
+    _drop_events(connection, key, None)
+    connection.executemany("DELETE FROM llm4s_run WHERE id = ?", runs)
+    connection.execute("DELETE FROM llm4s_thread WHERE id = :key", own)
 
 
 def compact(connection: sqlite3.Connection, row: ThreadRow, before: int) -> int:
@@ -77,7 +77,7 @@ def compact(connection: sqlite3.Connection, row: ThreadRow, before: int) -> int:
     """
     floor = max(row.floor, min(before, row.next_event))
     if floor > row.floor and row.key:
-        _drop_events(connection, _OWN, {"first": row.key << SHIFT, "last": (row.key << SHIFT) + floor - 1})
+        _drop_events(connection, row.key, floor)
         row.floor = floor
         connection.execute("UPDATE llm4s_thread SET floor = ? WHERE id = ?", (floor, row.key))
     return floor
@@ -85,13 +85,12 @@ def compact(connection: sqlite3.Connection, row: ThreadRow, before: int) -> int:
 
 def prune(connection: sqlite3.Connection, row: ThreadRow, policy: RetentionPolicy, now: datetime) -> None:
     """Keep the latest checkpoint, the newest settled one (the base of a retraction), and what the policy keeps (R6.37, D17)."""
-    first = row.key << SHIFT
     stored: list[tuple[int, int, int]] = connection.execute(
-        "SELECT id, created_at, first_event FROM llm4s_checkpoint WHERE id BETWEEN ? AND ? AND status IS NOT NULL ORDER BY id DESC",
-        (first, first | MASK),
+        "SELECT number, created_at, first_event FROM llm4s_checkpoint WHERE thread = ? AND status IS NOT NULL ORDER BY number DESC",
+        (row.key,),
     ).fetchall()
     oldest_time = to_microseconds(now - timedelta(seconds=policy.max_age)) if policy.max_age is not None else None
-    always = [mark.row for mark in (row.latest, row.settled) if mark]
+    always = [mark.number for mark in (row.latest, row.settled) if mark]
     kept: list[tuple[int, int]] = []
     dropped: list[int] = []
     for index, (at, created_at, first_event) in enumerate(stored):
@@ -102,8 +101,8 @@ def prune(connection: sqlite3.Connection, row: ThreadRow, policy: RetentionPolic
             dropped.append(at)
     if dropped:
         for at in dropped:
-            _drop_checkpoints(connection, "id = :id", {"id": at})
-        _drop_unseen(connection, row.key, sorted(at & MASK for at, _ in kept))
+            _drop_checkpoints(connection, "thread = :key AND number = :number", {"key": row.key, "number": at})
+        _drop_unseen(connection, row.key, sorted(at for at, _ in kept))
         compact(connection, row, kept[-1][1])
     if policy.max_events is not None:
         compact(connection, row, row.next_event - policy.max_events)
@@ -144,14 +143,12 @@ def _drop_unseen(connection: sqlite3.Connection, key: int, kept: list[int]) -> N
         )
         lower = upper
     going = set(unseen)
-    first = key << SHIFT
-    own = (first, first | MASK)
     needed: set[int] = set()
-    for at, source in connection.execute("SELECT id, source FROM llm4s_row WHERE id BETWEEN ? AND ? AND source IS NOT NULL", own):
+    for at, source in connection.execute("SELECT id, source FROM llm4s_row WHERE thread = ? AND source IS NOT NULL", (key,)):
         if at not in going:
-            needed.add(first | source)
-    for (refs,) in connection.execute("SELECT refs FROM llm4s_checkpoint WHERE id BETWEEN ? AND ? AND refs IS NOT NULL", own):
-        needed.update(first | part.row for _, part in parts(refs))
+            needed.add(source)
+    for (refs,) in connection.execute("SELECT refs FROM llm4s_checkpoint WHERE thread = ? AND refs IS NOT NULL", (key,)):
+        needed.update(part.row for _, part in parts(refs))
     _drop_each(connection, (at for at in unseen if at not in needed))
 
 
@@ -173,10 +170,18 @@ def _drop_checkpoints(connection: sqlite3.Connection, condition: str, given: dic
     _count_void(connection, size)
 
 
-def _drop_events(connection: sqlite3.Connection, condition: str, given: dict[str, int]) -> None:
-    size = connection.execute(f"SELECT total(length(data)) FROM llm4s_event WHERE {condition}", given).fetchone()[0]
-    connection.execute(f"{_VOID_EVENTS} {condition}", given)
-    _count_void(connection, size)
+def _drop_events(connection: sqlite3.Connection, key: int, floor: int | None) -> None:
+    """Of a commit that reaches over `floor` all stay; None: all go."""
+    for void, text, table, last in (
+        (_VOID_EVENTS, "events", "llm4s_checkpoint", "last_event"),
+        (_VOID_EVENTS_ALONE, "data", "llm4s_event", "last"),
+    ):
+        condition = "thread = :key" if floor is None else f"thread = :key AND {last} < :floor"
+        given = {"key": key, "floor": floor}
+        size = connection.execute(f"SELECT total(length({text})) FROM {table} WHERE {condition}", given).fetchone()[0]
+        if size:
+            connection.execute(f"{void} {condition}", given)
+            _count_void(connection, size)
 
 
 def _count_void(connection: sqlite3.Connection, size: float) -> None:

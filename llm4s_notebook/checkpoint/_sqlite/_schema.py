@@ -5,12 +5,12 @@ is bounded. Everything else of a thread is kept as *temporal rows*. A row is one
 list; it is seen by every checkpoint of its thread from `born` up to, not including, `died`. A commit therefore writes only
 what changed, and any checkpoint of the history can still be read. One index finds what is alive now and what died when.
 
-The key of a row is `thread << 32 | number`, so that what belongs together lies together and needs no index; a thread's key
-is the token it was first claimed with, which is never given out again.
+Tables that carry text are only appended to - the rows of all threads one behind the other - and their rows never grow, so that
+no page with text is ever split or merged: that would leave copies behind (`_retain`). Hence no WITHOUT ROWID and no key that
+puts a thread's rows together; and `born` and `died` - FIRST_SEQ and the number of a checkpoint - and ALIVE, which stands for
+"not yet", all take eight bytes: closing a row overwrites it in place. Indexes hold numbers and names only.
 
-Tables that carry text are only appended to, and their rows never grow, so that no page with text is ever split or merged:
-that would leave copies behind (`_retain`). Hence no WITHOUT ROWID, and `born` and `died` - FIRST_SEQ and the number of a
-checkpoint - and ALIVE, which stands for "not yet", all take eight bytes: closing a row overwrites it in place.
+A thread's key is the token it was first claimed with, which is never given out again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from typing import Final, TypeAlias
 
 from ...errors import StoreUnavailable
 
-SHIFT: Final = 32
-MASK: Final = (1 << SHIFT) - 1
+MOST_ENTRIES: Final = (1 << 32) - 1  # that a thread can ever set
 FIRST_SEQ: Final = 1 << 56
 ALIVE: Final = 1 << 62
 LIST_HEAD: Final = -1
 VALUE_HEAD: Final = -2
 LOG_PAGES: Final = 4000  # how long the write-ahead log grows before it is moved into the file
-PAGE_SIZE: Final = 1024  # bytes: a commit rewrites two or three pages, and small ones are cheaper to log and to sync
+PAGE_SIZE: Final = 1024  # bytes: a commit rewrites a few pages, and small ones are cheaper to log and to sync
 
 _TABLES = (
     "CREATE TABLE llm4s_meta (id INTEGER PRIMARY KEY CHECK (id = 1), last_token INTEGER NOT NULL, void_bytes INTEGER NOT NULL,"
@@ -38,38 +37,44 @@ _TABLES = (
     """CREATE TABLE llm4s_graph (
         id INTEGER PRIMARY KEY, graph_id TEXT NOT NULL, version TEXT NOT NULL, fingerprint TEXT NOT NULL,
         UNIQUE (graph_id, version, fingerprint))""",
-    # numbered as the first checkpoint of the run
     "CREATE TABLE llm4s_run (id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, graph INTEGER NOT NULL)",
-    # latest, settled: rows of llm4s_checkpoint; last_row: the highest number given out in llm4s_row; live: how many rows are alive;
-    # named: 1 if a checkpoint has a name; process, holder, expires_at: of the claim with `token`
+    # latest, settled: numbers of checkpoints; entries: how many were ever set, which is the place of the last one; live: how many rows
+    # are alive; named: 1 if a checkpoint has a name; process, holder, expires_at: of the claim with `token`
     """CREATE TABLE llm4s_thread (
         id INTEGER PRIMARY KEY, thread_id TEXT NOT NULL UNIQUE,
         latest INTEGER, settled INTEGER, graph INTEGER, status INTEGER, created_at INTEGER, updated_at INTEGER,
         next_event INTEGER NOT NULL, floor INTEGER NOT NULL, writes INTEGER NOT NULL,
-        last_row INTEGER NOT NULL, live INTEGER NOT NULL, named INTEGER NOT NULL,
+        entries INTEGER NOT NULL, live INTEGER NOT NULL, named INTEGER NOT NULL,
         token INTEGER, holder TEXT, expires_at INTEGER, process TEXT)""",
     # a running thread is in no index that moves with the time, so that a superstep touches none
     "CREATE INDEX llm4s_thread_by_status ON llm4s_thread (status, updated_at, id) WHERE status > 0",
     "CREATE INDEX llm4s_thread_running ON llm4s_thread (status) WHERE status = 0",
-    # name: NULL where the id is <run id>/<number of the row> (_naming); refs: what is cut out of the journal (_copies);
-    # status: NULL once it is void
+    # number: counts along the thread; name: NULL where the id is <run id>/<number> (_naming); refs: what is cut out of the journal
+    # (_copies); status: NULL once it is void; first_event: the number of its commit's first event, or the next one's; events: of its
+    # commit, up to last_event, if it is the commit's last checkpoint
     """CREATE TABLE llm4s_checkpoint (
-        id INTEGER PRIMARY KEY, run INTEGER NOT NULL, name TEXT, parent INTEGER, parent_run INTEGER, parent_name TEXT, status INTEGER,
-        created_at INTEGER NOT NULL, superstep INTEGER NOT NULL, format INTEGER, token INTEGER NOT NULL, first_event INTEGER NOT NULL,
-        body BLOB NOT NULL, small BLOB NOT NULL, refs BLOB, journal BLOB NOT NULL)""",
-    "CREATE INDEX llm4s_checkpoint_by_name ON llm4s_checkpoint (name, id) WHERE name IS NOT NULL",
-    # list: the row of the head, 0 for a head or a value; died: NULL once it is void; source, start, size: where the value lies
-    # if it is a part of another row's (_copies)
+        id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, number INTEGER NOT NULL, run INTEGER NOT NULL, name TEXT,
+        parent INTEGER, parent_run INTEGER, parent_name TEXT, status INTEGER,
+        created_at INTEGER NOT NULL, superstep INTEGER NOT NULL, format INTEGER, token INTEGER NOT NULL,
+        first_event INTEGER NOT NULL, last_event INTEGER NOT NULL, body BLOB NOT NULL, small BLOB NOT NULL, refs BLOB,
+        events TEXT, journal BLOB NOT NULL)""",
+    "CREATE UNIQUE INDEX llm4s_checkpoint_by_number ON llm4s_checkpoint (thread, number)",
+    "CREATE INDEX llm4s_checkpoint_by_name ON llm4s_checkpoint (thread, name) WHERE name IS NOT NULL",
+    # place: orders the entries of a thread; list: the row of the head, 0 for a head or a value; died: NULL once it is void;
+    # source, start, size: where the value lies if it is a part of another row's (_copies)
     """CREATE TABLE llm4s_row (
-        id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, list INTEGER NOT NULL,
-        section TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL, source INTEGER, start INTEGER, size INTEGER, value BLOB)""",
+        id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, place INTEGER NOT NULL,
+        list INTEGER NOT NULL, section TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL,
+        source INTEGER, start INTEGER, size INTEGER, value BLOB)""",
     "CREATE INDEX llm4s_row_by_death ON llm4s_row (thread, died, list, section, name, position)",
     """CREATE TABLE llm4s_write (
         id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, task_id TEXT NOT NULL, node_id TEXT NOT NULL, body BLOB NOT NULL)""",
     "CREATE INDEX llm4s_write_by_thread ON llm4s_write (thread)",
-    # one row for the events of one commit, numbered as the last of them; `first` is NULL once it is void
+    # the events of a commit without a checkpoint, numbered `first` to `last`; `first` is NULL once they are void
     """CREATE TABLE llm4s_event (
-        id INTEGER PRIMARY KEY, first INTEGER, run INTEGER, checkpoint INTEGER, at INTEGER NOT NULL, data TEXT NOT NULL)""",
+        id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, first INTEGER, last INTEGER NOT NULL, run INTEGER, checkpoint INTEGER NOT NULL,
+        at INTEGER NOT NULL, data TEXT NOT NULL)""",
+    "CREATE INDEX llm4s_event_by_number ON llm4s_event (thread, last)",
 )
 
 

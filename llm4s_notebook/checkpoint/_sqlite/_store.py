@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sqlite3
 import time
 import weakref
+from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import TypeVar
 
@@ -53,6 +55,7 @@ class SqliteCheckpointer:
         self._pid = os.getpid()
         self._watchers = Watchers()
         self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
+        self._arriving: set[object] = set()  # claims under way
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -84,13 +87,15 @@ class SqliteCheckpointer:
     async def claim(self, thread_id: str, holder: str, ttl: float) -> Claim:
         """Grant a lease (R6.6). Raises: ConfigError, ThreadBusy, StoreUnavailable."""
         check_ttl(ttl)
-        granted, _ = await self._write(thread_id, self._claiming(thread_id, holder, ttl, None))
+        async with self._coming():
+            granted, _ = await self._write(thread_id, self._claiming(thread_id, holder, ttl, None))
         return granted
 
     async def claim_and_commit(self, thread_id: str, holder: str, ttl: float, commit: Commit) -> tuple[Claim, tuple[EventRecord, ...]]:
         """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         check_ttl(ttl)
-        granted, first = await self._write(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
+        async with self._coming():
+            granted, first = await self._write(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
         return granted, _numbered(thread_id, commit, first)
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
@@ -175,9 +180,22 @@ class SqliteCheckpointer:
                 return done
         return await self._writer.call(work)
 
+    @contextlib.asynccontextmanager
+    async def _coming(self) -> AsyncIterator[None]:
+        """Around a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
+        one = object()
+        self._arriving.add(one)
+        try:
+            await asyncio.sleep(0)
+            yield
+        finally:
+            self._arriving.discard(one)
+
     def _alone(self, thread_id: str) -> bool:
-        """True if no other thread is claimed through this store; where several are, commits that are queued share a transaction."""
+        """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
+        if len(self._arriving) > (0 if thread_id in held else 1):
+            return False
         if len(held) > 1 or (held and thread_id not in held):
             now = self._clock.now()
             for other in [one for one, until in held.items() if until <= now and one != thread_id]:

@@ -12,22 +12,24 @@ from .._types import CheckpointStatus, Claim
 from . import _small
 from ._naming import id_of
 from ._process import ProcessMark, provably_dead
-from ._schema import ALIVE, LIST_HEAD, MASK
+from ._schema import ALIVE, LIST_HEAD
 from ._trouble import Damage
 
 STATUSES: Final = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED, CheckpointStatus.COMPLETED, CheckpointStatus.FAILED)
 CODES: Final = {status: code for code, status in enumerate(STATUSES)}
 
 _SELECT = """SELECT t.thread_id, t.id, t.latest, t.settled, t.graph, t.status, t.created_at, t.updated_at, t.next_event, t.floor, t.writes,
-    t.last_row, t.live, t.named, t.token, t.holder, t.expires_at, t.process,
+    t.entries, t.live, t.named, t.token, t.holder, t.expires_at, t.process,
     c.run, c.name, c.token, r.run_id, g.graph_id, g.version, g.fingerprint, s.run, s.name, q.run_id
-    FROM llm4s_thread t LEFT JOIN llm4s_checkpoint c ON c.id = t.latest LEFT JOIN llm4s_run r ON r.id = c.run
-    LEFT JOIN llm4s_graph g ON g.id = r.graph LEFT JOIN llm4s_checkpoint s ON s.id = t.settled LEFT JOIN llm4s_run q ON q.id = s.run
+    FROM llm4s_thread t
+    LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest LEFT JOIN llm4s_run r ON r.id = c.run
+    LEFT JOIN llm4s_graph g ON g.id = r.graph
+    LEFT JOIN llm4s_checkpoint s ON s.thread = t.id AND s.number = t.settled LEFT JOIN llm4s_run q ON q.id = s.run
     WHERE t.thread_id = ?"""
-_CLAIMED = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, last_row, live, named, token, holder, expires_at, process)
+_CLAIMED = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, entries, live, named, token, holder, expires_at, process)
     VALUES (?, ?, 1, 1, 0, 0, 0, 0, ?, ?, ?, ?)"""
 _CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process = ? WHERE id = ?"
-_SMALL = "SELECT small FROM llm4s_checkpoint WHERE id = ?"
+_SMALL = "SELECT small FROM llm4s_checkpoint WHERE thread = ? AND number = ?"
 _HEADS = f"SELECT section, name, id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 LIMIT ?"
 _HEAD = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
 _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
@@ -38,9 +40,9 @@ _LONGEST: Final = 1 << 16  # bytes of one of them
 
 @dataclass(slots=True)
 class Mark:
-    """A checkpoint as others refer to it: its row, its run's row, its name there, and its id."""
+    """A checkpoint as others refer to it: its number, its run's row, its name there, and its id."""
 
-    row: int
+    number: int
     run: int
     name: str | None
     id: str
@@ -72,7 +74,7 @@ class ThreadRow:
     next_event: int = 1
     floor: int = 1
     writes: int = 0
-    last_row: int = 0
+    entries: int = 0
     live: int = 0
     named: int = 0
     token: int | None = None
@@ -84,6 +86,8 @@ class ThreadRow:
     graph_text: tuple[str, str, str] | None = None
     # ----
     pieces: _small.Pieces | None = None
+    size: int = 0
+    """Bytes of the pieces."""
     heads: dict[tuple[str, str], Head | None] = field(default_factory=dict[tuple[str, str], Head | None])
     all_heads: bool | None = None
     texts: dict[int, bytes] = field(default_factory=dict[int, bytes])
@@ -146,9 +150,10 @@ class ThreadRow:
             self.pieces = {}
             if self.latest is not None:
                 try:
-                    self.pieces = _small.pieces(connection.execute(_SMALL, (self.latest.row,)).fetchone()[0])
+                    self.pieces = _small.pieces(connection.execute(_SMALL, (self.key, self.latest.number)).fetchone()[0])
                 except (ValueError, TypeError) as error:
                     raise Damage(f"the values of checkpoint '{self.latest.id}' of thread '{self.thread_id}': {error}") from error
+            self.size = sum(map(len, self.pieces.values()))
         return self.pieces
 
     def look(self, connection: sqlite3.Connection) -> None:
@@ -173,7 +178,7 @@ class ThreadRow:
     def length(self, connection: sqlite3.Connection, head: Head) -> int:
         """How many items the list has; -1 for a value."""
         if head.length is None:
-            top: int | None = connection.execute(_LAST, (self.key, head.row & MASK)).fetchone()[0]
+            top: int | None = connection.execute(_LAST, (self.key, head.row)).fetchone()[0]
             head.length = 0 if top is None else top + 1
         return head.length
 
@@ -190,9 +195,9 @@ class ThreadRow:
         self.pieces, self.heads, self.all_heads, self.texts = None, {}, None, {}
 
 
-def _mark(row: int | None, run: int | None, name: str | None, run_id: str | None) -> Mark | None:
-    if row is None:
+def _mark(number: int | None, run: int | None, name: str | None, run_id: str | None) -> Mark | None:
+    if number is None:
         return None
     if run is None or run_id is None:
         raise Damage("a checkpoint that the row of a thread refers to is missing")
-    return Mark(row, run, name, id_of(run_id, row, name))
+    return Mark(number, run, name, id_of(run_id, number, name))

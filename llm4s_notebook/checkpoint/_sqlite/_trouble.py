@@ -25,9 +25,8 @@ _REASONS: dict[int, tuple[str, str]] = {
 
 def unavailable(error: sqlite3.Error, path: str, busy_timeout: float) -> StoreUnavailable:
     """The error to raise instead of `error`, which the caller sets as its cause."""
-    code = getattr(error, "sqlite_errorcode", None)
-    primary = code & 0xFF if isinstance(code, int) else None
-    if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    primary = _primary(error)
+    if is_busy(error):
         return StoreUnavailable(
             path=path,
             reason=f"another process kept the file locked for longer than {busy_timeout:g} s; nothing was changed",
@@ -37,6 +36,16 @@ def unavailable(error: sqlite3.Error, path: str, busy_timeout: float) -> StoreUn
         reason, next_step = _REASONS[primary]
         return StoreUnavailable(path=path, reason=f"{reason} ({error})", next_step=next_step)
     return StoreUnavailable(path=path, reason=f"the database refused: {error}")
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """True if another process's lock is in the way."""
+    return _primary(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def _primary(error: sqlite3.Error) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return code & 0xFF if isinstance(code, int) else None
 
 
 def closed(path: str) -> StoreUnavailable:

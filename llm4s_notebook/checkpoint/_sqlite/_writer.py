@@ -15,6 +15,7 @@ from ._lane import Job, Lane, Outcome, Work
 from ._open import Settings
 from ._retain import reclaim
 from ._thread_row import ThreadRow
+from ._trouble import is_busy
 
 T = TypeVar("T")
 
@@ -68,7 +69,7 @@ class Writer(Lane):
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
+            if is_busy(error):
                 return None
             raise
         value = work(connection)

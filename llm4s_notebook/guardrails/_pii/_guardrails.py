@@ -39,8 +39,8 @@ class PiiDetector:
     and not by its form. A number is taken for what its check digits allow: some order number will pass for a card, and a
     mistyped card for an order number.
 
-    Refusals and log lines name kinds and counts, never what was found. The text may be of any size: the time taken grows in
-    proportion to it, and it is spent in a worker thread. Raises: ConfigError for a setting that is none.
+    Refusals and log lines name kinds and counts, never what was found (6.3.2). The text may be of any size: the work grows in
+    proportion to it and is done in a worker thread (6.3.7). Raises: ConfigError for a setting that is none.
     """
 
     def __init__(
@@ -85,7 +85,10 @@ class PiiMasker:
 
     Finds what `PiiDetector` finds - so no names of persons - and takes the same settings. Nothing of a find is left in the
     text; where finds overlap, one placeholder covers them all and names the longest one's kind. A masked text stays as it is
-    when it is masked again.
+    when it is masked again (6.3.3).
+
+    Around a turn it changes what the model is sent and what the messages show. The query as it was given, and the answer
+    before it was guarded, stay in the thread's checkpoints (6.3.8).
     """
 
     def __init__(

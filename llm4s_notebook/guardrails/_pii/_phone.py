@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DIGITS = re.compile(r"[0-9]+")
 _GAP = re.compile(r"[ ./()-]{1,3}")
 _LEAD = re.compile(r"(?:\+\(?|\(\+?)\Z")
-_NO_LEAD = re.compile(r"[0-9]e?\Z", re.IGNORECASE)  # 2+12345678901, 1.5e+12345678
+_NO_PLUS = re.compile(r"[0-9]e?\Z", re.IGNORECASE)  # 2+12345678901, 1.5e+12345678
 _FRACTION = re.compile(r"[0-9][.,]\Z")
 _EXTENSION = re.compile(r"x ?[0-9]|ext", re.IGNORECASE)
 _DATE = re.compile(
@@ -28,6 +28,7 @@ _DATE = re.compile(
 _NORTH_AMERICAN = re.compile(r"(?:1[ .-]?)?(?:\([0-9]{3}\) ?|[0-9]{3}[.-] ?)[0-9]{3}[.-][0-9]{4}")
 
 _MIN_DIGITS, _MAX_DIGITS = 7, 17
+_WHOLE = 10  # digits; a number of so many without a gap is whole
 _MAX_GROUPS, _MAX_GROUPS_WITHOUT_ZERO = 7, 5
 
 
@@ -74,17 +75,17 @@ class Phone:
                 at += 1
                 continue
             found_to = groups[last].end
-            yield PiiSpan(groups[at].lead, found_to, "phone")
+            yield PiiSpan(_start(text, groups[at].lead, found_to), found_to, "phone")
             at = last + 1
 
     def _number_from(self, text: str, groups: Sequence[_Group], first: int, found_to: int) -> int | None:
         """The last group of the number that begins with this one."""
         group = groups[first]
+        plus = "+" in text[group.lead : group.start]
         before = text[max(found_to, group.lead - 2) : group.lead]
-        if text[group.lead] == "+":
-            if _NO_LEAD.search(before):
-                return None
-        elif group.lead == group.start and before[-1:].isascii() and before[-1:].isalpha():
+        if plus and _NO_PLUS.search(before):
+            return None
+        if group.lead == group.start and before[-1:].isascii() and before[-1:].isalpha():
             return None
         ends: list[int] = []
         digits = 0
@@ -92,10 +93,13 @@ class Phone:
             digits += groups[last].end - groups[last].start
             if digits > _MAX_DIGITS or groups[last].in_date or (last > first and not groups[last].follows):
                 break
+            if last > first and plus and group.end - group.start >= _WHOLE and text[group.end] == " ":
+                break  # written without gaps: what comes after a space is something else
             if digits >= _MIN_DIGITS and _may_end(text, groups[last].end) and not (last == first and _FRACTION.search(before)):
                 ends.append(last)
         for last in reversed(ends):
-            if self._is_number(text[group.lead : groups[last].end], last - first + 1):
+            end = groups[last].end
+            if self._is_number(text[_start(text, group.lead, end) : end], last - first + 1):
                 return last
         return None
 
@@ -104,24 +108,25 @@ class Phone:
             number = self._parsed(written, None)
             return number is not None and self._library.is_possible_number(number)
         digits = "".join(_DIGITS.findall(written))
-        zero = digits.startswith("0")
-        if written.startswith("0.") or (not zero and groups > _MAX_GROUPS_WITHOUT_ZERO):
+        if written.startswith("0.") or (digits[0] != "0" and groups > _MAX_GROUPS_WITHOUT_ZERO):
             return False
-        regions = [region for region in self._regions if _may_be(digits, region)]
-        return any(self._is_national(written, groups, zero, region) for region in regions)
+        return any(self._is_national(written, digits, groups, region) for region in self._regions)
 
-    def _is_national(self, written: str, groups: int, zero: bool, region: _Region) -> bool:
+    def _is_national(self, written: str, digits: str, groups: int, region: _Region) -> bool:
         if region.north_american and _NORTH_AMERICAN.fullmatch(written):
             return True  # the shape is enough: invented numbers are written so too
+        if not _may_be(digits, region):
+            return False
         number = self._parsed(written, region.code)
         if number is None or not self._library.is_valid_number(number):
             return False
-        return zero or self._is_written_so(written, groups, region.code)
+        return digits.startswith("0") or self._is_written_so(written, groups, region.code)
 
     def _is_written_so(self, written: str, groups: int, region: str) -> bool:
         """Where no 0 goes before it, only the way it is written tells a number from some other, or from a list of them."""
         leniency = self._library.Leniency.STRICT_GROUPING if groups > 1 else self._library.Leniency.VALID
-        return any((match.start, match.end) == (0, len(written)) for match in self._library.PhoneNumberMatcher(written, region, leniency))
+        matches = self._library.PhoneNumberMatcher(written, region, leniency, 1)  # one try: the whole of it, or nothing
+        return any((match.start, match.end) == (0, len(written)) for match in matches)
 
     def _parsed(self, written: str, region: str | None) -> PhoneNumber | None:
         try:
@@ -146,9 +151,14 @@ def _groups(text: str) -> list[_Group]:
     return groups
 
 
+def _start(text: str, lead: int, end: int) -> int:
+    """Where the number begins; a bracket that it does not close encloses more than the number."""
+    return lead + (text[lead] == "(" and text.count("(", lead, end) > text.count(")", lead, end))
+
+
 def _may_be(digits: str, region: _Region) -> bool:
     """Whether `phonenumbers` is worth asking: the digits have the region's form, with what goes before them; or call abroad."""
-    if digits.startswith(("00", "011")) or (region.north_american and len(digits) in (10, 11)):
+    if digits.startswith(("00", "011")):
         return True
     if region.trunk and digits.startswith(region.trunk) and region.pattern.fullmatch(digits, len(region.trunk)):
         return True

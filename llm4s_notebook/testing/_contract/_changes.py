@@ -173,6 +173,21 @@ class ChangeTests(StoreTests):
         assert [(one.id, one.parent_id, one.entries) for one in history] == [("run/3", None, {("state", "x"): b"1"})]
         assert await store.head("t") == Head("run/3", FAILED, None)
 
+    async def test_a_retracted_turn_is_closed_under_its_own_run(self, store: Checkpointer, clock: ManualClock) -> None:
+        """R6.3, R6.36: the base belongs to another run, and perhaps to another version of the graph."""
+        claim = await store.claim("t", "run", TTL)
+        settled = draft(clock, 1, None, status=COMPLETED, run="first")
+        begun = draft(clock, 2, "first/1", run="second")
+        closing = draft(clock, 3, "first/1", status=FAILED, run="second")
+        changed = closing._replace(header=closing.header._replace(graph_version="9", fingerprint="other"))
+        await store.commit("t", Commit(token=claim.token, checkpoints=(settled,)))
+        for last in (begun, closing):
+            await store.commit("t", Commit(token=claim.token, checkpoints=(last,), retract=last is closing))
+        await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 4, "second/3", run="second"),)))
+        third = changed._replace(header=changed.header._replace(id="third/5", run_id="third", parent_id="second/3"))
+        await store.commit("t", Commit(token=claim.token, checkpoints=(third,), retract=True))
+        assert [one.header for one in await store.history("t")] == [third.header, closing.header, settled.header]
+
     async def test_a_refused_retraction_removes_nothing(self, store: Checkpointer, clock: ManualClock) -> None:
         """R6.9: also when the closing patch does not fit what is left."""
         claim = await store.claim("t", "run", TTL)

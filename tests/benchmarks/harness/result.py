@@ -10,14 +10,14 @@ from statistics import median
 from typing import Any
 
 from .case import Case, work_item
-from .conduct import Conductor, Samples
+from .conduct import Conductor
 from .goal import Outcome
 from .machine import machine, project_commit, versions
 
 
 def result_of(conductor: Conductor, cases: list[Case], reps: int) -> dict[str, Any]:
-    works = list(dict.fromkeys(case.work for case in cases))
-    return {
+    spreads = {key: {name: _spread(values) for name, values in numbers.items()} for key, numbers in conductor.samples.items()}
+    result: dict[str, Any] = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "versions": versions(),
@@ -26,13 +26,20 @@ def result_of(conductor: Conductor, cases: list[Case], reps: int) -> dict[str, A
         "started": conductor.started,
         "started_on_a_busy_machine": conductor.busy,
         "failed": conductor.failed,
-        "goals": [asdict(outcome) for outcome in _outcomes(works, conductor.samples)],
-        "cases": {key: {name: _spread(values) for name, values in numbers.items()} for key, numbers in sorted(conductor.samples.items())},
+        "works": list(dict.fromkeys(case.work for case in cases)),
+        "cases": spreads,
     }
+    result["goals"] = [asdict(outcome) for outcome in outcomes_of(result)]
+    return result
 
 
-def outcomes_of(result: dict[str, Any]) -> list[Outcome]:
-    return [Outcome(**one) for one in result["goals"]]
+def outcomes_of(result: dict[str, Any], cpu: bool = False) -> list[Outcome]:
+    """How the goals came out; with `cpu` by the processor's time, which other work on the machine changes little."""
+    medians = {key: {name: spread["median"] for name, spread in numbers.items()} for key, numbers in result["cases"].items()}
+    if cpu:
+        for numbers in medians.values():
+            numbers.update({name.replace("_cpu_us", "_us"): value for name, value in numbers.items() if name.endswith("_cpu_us")})
+    return [goal.outcome(work, medians) for work in result["works"] for goal in work_item(work).GOALS]
 
 
 def write(result: dict[str, Any], path: Path) -> None:
@@ -41,11 +48,6 @@ def write(result: dict[str, Any], path: Path) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _outcomes(works: list[str], samples: Samples) -> list[Outcome]:
-    medians = {key: {name: median(values) for name, values in numbers.items()} for key, numbers in samples.items()}
-    return [goal.outcome(work, medians) for work in works for goal in work_item(work).GOALS]
 
 
 def _spread(values: list[float]) -> dict[str, Any]:

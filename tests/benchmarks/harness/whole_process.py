@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 class Ended(NamedTuple):
     wall_us: float
+    cpu_us: float
     printed: str
 
 
@@ -20,9 +22,15 @@ def python(*arguments: str | Path) -> Ended:
     Raises: RuntimeError with what it wrote when it fails.
     """
     command = [sys.executable, "-P", *map(str, arguments)]
-    start = time.perf_counter()
+    worked, start = _worked(), time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wall = (time.perf_counter() - start) * 1e6
     if done.returncode:
         raise RuntimeError(f"{command} ended with {done.returncode}:\n{done.stderr}")
-    return Ended(wall, done.stdout)
+    return Ended(wall, (_worked() - worked) * 1e6, done.stdout)
+
+
+def _worked() -> float:
+    """Seconds of processor time of all child processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -59,6 +59,11 @@ export function Detail({ desk, node, folded, unfolded, prefix, onFold, onClose, 
           )}
         </p>
       )}
+      {node.can_hold && node.hold_after !== "off" && (
+        <p class="llm4s-hint" data-testid="routes-stand">
+          A task held after it ran goes on where it said it would; editing the state meanwhile does not change that.
+        </p>
+      )}
       {node.can_hold && desk.state.value?.holds_apply_next_run && <p class="llm4s-hint">A change applies from the next run or resume.</p>}
       {cards.length > 0 && <Waiting cards={cards} onCard={onCard} />}
       {folded > 0 && (

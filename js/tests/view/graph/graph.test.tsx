@@ -44,6 +44,18 @@ describe("the graph", () => {
     ]);
   });
 
+  it("F19: says of a hold after a node that its routes stand, whatever is edited meanwhile", async () => {
+    const { page } = await show();
+    await click(node(page, "release/model"));
+    expect(page.getByTestId("hold-after").getAttribute("aria-checked")).toBe("true");
+    expect(page.getByTestId("routes-stand").textContent).toBe(
+      "A task held after it ran goes on where it said it would; editing the state meanwhile does not change that.",
+    );
+    await click(node(page, "release/call-tool"));
+    expect(page.getByTestId("hold-after").getAttribute("aria-checked")).toBe("false");
+    expect(page.queryByTestId("routes-stand")).toBeNull();
+  });
+
   it("a fixed breakpoint is shown and cannot be switched", async () => {
     const { fake, page } = await show();
     await click(node(page, "release/call-tool"));

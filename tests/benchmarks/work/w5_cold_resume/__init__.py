@@ -28,3 +28,4 @@ async def measure(peer: Peer, meter: Meter, store: str, path: Path, n: int) -> N
         assert json.loads(ended.printed) == {"q": 1}, ended.printed
         if number >= 0:
             meter.add("process_us", ended.wall_us)
+            meter.add("process_cpu_us", ended.cpu_us)

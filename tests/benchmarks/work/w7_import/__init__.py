@@ -11,7 +11,7 @@ from statistics import median
 from harness.case import Mode, Peer
 from harness.goal import Limit, Ratio
 from harness.meter import Meter
-from harness.whole_process import python
+from harness.whole_process import Ended, python
 
 MODES = (
     Mode("graph", "none", {"n": 5, "agent": 0}),
@@ -38,14 +38,15 @@ print(len(sys.modules), peak)
 
 async def measure(peer: Peer, meter: Meter, store: str, path: Path, n: int, agent: int) -> None:
     statement = peer.module.AGENT if agent else peer.module.GRAPH
-    bare: list[float] = []
-    walls: list[float] = []
+    empty: list[Ended] = []
+    full: list[Ended] = []
     for number in range(-1, n):  # the first one compiles
-        empty, full = python("-c", TELL), python("-c", statement + TELL)
-        modules, peak = full.printed.split()
+        bare, ended = python("-c", TELL), python("-c", statement + TELL)
         if number >= 0:
-            bare.append(empty.wall_us)
-            walls.append(full.wall_us)
+            empty.append(bare)
+            full.append(ended)
+            modules, peak = ended.printed.split()
+            meter.add("modules", int(modules))
             meter.add("peak_mib", int(peak) / 1024)
-            meter.note("modules", int(modules))
-    meter.note("import_us", median(walls) - median(bare))
+    meter.note("import_us", median(one.wall_us for one in full) - median(one.wall_us for one in empty))
+    meter.note("import_cpu_us", median(one.cpu_us for one in full) - median(one.cpu_us for one in empty))

@@ -1,7 +1,8 @@
 """W8: the inbox. List the 1,000 threads that wait, with what they ask, among 10,000; and only the first 100.
 
 Each thread has a message of 1 kB. langgraph's rows of one finished and one waiting thread are written by it and then copied under other
-thread ids; its only query over threads is `alist(None)`, which knows no such limit. The project's threads are all run.
+thread ids; its only query over threads is `list(None)`, here the synchronous one, which takes a small part of `alist`'s time. The
+project's threads are all run.
 """
 
 from __future__ import annotations

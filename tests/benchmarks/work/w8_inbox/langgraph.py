@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypedDict
 
 from harness.texts import texts
+from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from peers.langgraph import invoke, saver_of
@@ -35,8 +36,9 @@ async def ask(state: State) -> dict[str, Any]:
 class Inbox:
     repeats = 1
 
-    def __init__(self, saver: Any) -> None:
+    def __init__(self, saver: Any, listing: SqliteSaver) -> None:
         self.saver = saver
+        self.listing = listing
 
     async def fill(self, threads: int, waiting: int) -> None:
         builder = StateGraph(State)
@@ -64,21 +66,21 @@ class Inbox:
         """Newest first, through every checkpoint of every thread until enough are found."""
         seen: set[str] = set()
         found: list[Any] = []
-        async with aclosing(self.saver.alist(None)) as every:
-            async for one in every:
-                thread = one.config["configurable"]["thread_id"]
-                if thread in seen:
-                    continue
-                seen.add(thread)
-                asked = [value for _, channel, value in one.pending_writes if channel == "__interrupt__"]
-                if asked:
-                    found.append((thread, asked))
-                if len(found) == limit:
-                    break
+        for one in self.listing.list(None):
+            thread = one.config["configurable"]["thread_id"]
+            if thread in seen:
+                continue
+            seen.add(thread)
+            asked = [value for _, channel, value in one.pending_writes or () if channel == "__interrupt__"]
+            if asked:
+                found.append((thread, asked))
+            if len(found) == limit:
+                break
         return found
 
 
 @asynccontextmanager
 async def opened(store: str, path: Path) -> AsyncIterator[Inbox]:
     async with saver_of(store, path) as saver:
-        yield Inbox(saver)
+        with SqliteSaver.from_conn_string(str(path)) as listing:
+            yield Inbox(saver, listing)
