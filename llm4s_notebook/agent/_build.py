@@ -71,15 +71,20 @@ class Problems:
 
 
 def tools_given(given: Any, problems: Problems) -> tuple[AgentTool, ...]:
-    """The tools of the `tools` argument; what is none is a problem."""
+    """The tools of the `tools` argument; each that is none, or cannot be one, is a problem."""
     try:
-        return as_tools(given)
-    except ConfigError as error:
-        problems.add("tools", error.problems)
-        return ()
+        many: list[Any] = [given] if isinstance(given, AgentTool) or callable(given) else list(given)
     except TypeError as error:
         problems.add("tools", [f"tools must be tools or functions: {error}"])
         return ()
+    tools: list[AgentTool] = []
+    for one in many:
+        try:
+            tools += as_tools([one])
+        except ConfigError as error:
+            of = f"{error.field}: " if error.field.startswith("tool '") else ""
+            problems.add("tools", [of + problem for problem in error.problems])
+    return tuple(tools)
 
 
 def settings_problems(settings: Settings, problems: Problems) -> None:

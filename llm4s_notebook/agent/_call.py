@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from ..errors import ConfigError, DecodeError, EncodeError, ToolFailed, printable
@@ -46,9 +46,9 @@ class CallWork:
     approved: bool = False
     answers: tuple[GivenAnswer, ...] = ()
     edited: bool = False
-    secrets: Mapping[str, Json] | None = None
+    secrets: Mapping[str, Json] | None = field(default=None, repr=False)
     question: ToolQuestionRequest | None = None
-    reply: Json = None
+    reply: Json = field(default=None, repr=False)
 
 
 def _question_codecs(tool: AgentTool) -> tuple[Codec[Any] | None, Codec[Any] | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..graph import Block, Command, CompiledGraph, GraphBuilder, NodeRef, ResumeRef, RunContext, StateKey, Suspend, ThreadState
+from ..graph import Answer, Block, Command, CompiledGraph, GraphBuilder, NodeRef, ResumeRef, RunContext, StateKey, Suspend, ThreadState
 from ._asking_middleware import AskingMiddleware
 from ._call import CallTask, CallWork
 from ._call_input import CallInput
@@ -23,6 +23,7 @@ from ._request import ApprovalRequest, MiddlewareHook, MiddlewareQuestionRequest
 from ._turn import LOOP_KEYS, TURN, Outcome
 from ._turn_input import TurnInput
 
+DEFAULT_REJECTION: str = Answer.reject("").value["reason"]
 AgentGraph = CompiledGraph[TurnInput, Outcome | None]
 _Result = Command | Suspend[Any, Any] | Block | None
 
@@ -116,7 +117,8 @@ def _implement_approval(builder: GraphBuilder, family: Family, member: Member, w
             case Edit(arguments=arguments):
                 work = edited_work(member, request, arguments, state)
             case Reject(reason=reason):
-                return CallTask(family, member, CallWork(request.call, request.message_id), state, context).rejected(reason)
+                said = reason if reason.strip() else DEFAULT_REJECTION  # a blank one would not say that a person decided (F14)
+                return CallTask(family, member, CallWork(request.call, request.message_id), state, context).rejected(said)
         return await CallTask(family, member, work, state, context).run()
 
     async def node(given: Any, state: ThreadState, context: RunContext) -> _Result:

@@ -47,7 +47,10 @@ class AgentMiddleware:
         return await next(request)
 
     async def wrap_tool_call(self, request: ToolCallRequest, context: ToolContext, next: NextToolCall) -> ToolOutcome:
-        """Wrap one tool call, whose arguments are valid: deny, ask for approval, call `next` or not, change its outcome."""
+        """Wrap one tool call, whose arguments are valid: deny, ask for approval, call `next` or not, change its outcome.
+
+        Secret arguments are dots here, and alike whatever they stand for (3.8.2).
+        """
         return await next()
 
     def __repr__(self) -> str:

@@ -549,6 +549,23 @@ def test_every_such_parameter_is_named() -> None:
     assert [problem.partition(":")[0] for problem in refused.value.problems] == ["parameter 'b'", "parameter 'f'"]
 
 
+def test_an_agent_names_every_function_that_cannot_be_a_tool() -> None:
+    """D20, 3.1.4: all at once, with the other mistakes in its settings."""
+
+    async def one(a: threading.Lock) -> None: ...
+
+    async def two(b) -> None: ...  # type: ignore[no-untyped-def]  # the mistake under test
+
+    async def fine(c: int) -> None: ...
+
+    with pytest.raises(ConfigError) as refused:
+        Agent("assistant", ScriptedClient(), tools=[one, fine, two, 5], max_steps=0)  # type: ignore[list-item]  # the mistake under test
+    said = " | ".join(refused.value.problems)
+    for part in ("tool 'one': parameter 'a'", "tool 'two': parameter 'b' has no annotation", "5 is no tool", "max_steps is 0"):
+        assert part in said
+    assert "fine" not in said
+
+
 def test_what_a_function_returns_need_not_be_readable() -> None:
     """D20: only parameters are read."""
 
