@@ -8,7 +8,7 @@ import os
 import sqlite3
 import time
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import TypeVar
 
@@ -181,7 +181,7 @@ class SqliteCheckpointer:
         return await self._writer.call(work)
 
     @contextlib.asynccontextmanager
-    async def _coming(self) -> AsyncIterator[None]:
+    async def _coming(self) -> AsyncGenerator[None]:
         """Around a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
         one = object()
         self._arriving.add(one)
