@@ -19,9 +19,10 @@ from .playing import check, compare, deaths, picks, played_at_once, plays
 from .plays import THREAD, Ending, Notes, Play, agent_of, ending
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize("third", range(3))  # so that each ends in time where the machine is busy
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(play=plays(), picks=picks, deaths=deaths)
-def test_any_order_and_any_deaths_end_it_the_same_way(play: Play, picks: list[int], deaths: list[int]) -> None:
+def test_any_order_and_any_deaths_end_it_the_same_way(third: int, play: Play, picks: list[int], deaths: list[int]) -> None:
     """2.4.7, 2.4.8, 4.5.6, D13: whoever goes on, at whatever commit the one before died."""
     check(play, picks, deaths)
 

@@ -445,3 +445,14 @@ async def test_a_tool_may_ask_as_often_as_it_likes_and_gets_each_question_with_i
         result = await agent.resume("t", result.reply(id, number * 10))
     assert got == [(str(number), number * 10) for number in range(1, 7)]
     assert tool_texts(result.messages) == ["210"]
+
+
+async def test_after_a_question_an_approval_is_refused_as_that_even_for_an_approved_call():
+    """3.6.2: this check comes before 3.6.1; 4.6."""
+    agent = Agent(
+        "assistant", ScriptedClient(calls(call("c1", "asks_twice")), "done"), tools=AsksThenApproves(), middleware=policy("asks_twice")
+    )
+    result = await agent.run("go", thread_id="t")
+    result = await agent.resume("t", [review.approve() for review in result.pending])
+    done = await agent.resume("t", [review.reply(Confirmed(ok=True)) for review in result.pending])
+    assert tool_texts(done.messages) == ['{"error":"Tool \'asks_twice\' asked for approval after a question: one more check"}']

@@ -15,11 +15,11 @@ import pytest
 from llm4s_notebook.agent import Agent
 from llm4s_notebook.checkpoint import Append, Commit, EventRecord, InMemoryCheckpointer, Replace, Set, SqliteCheckpointer
 from llm4s_notebook.checkpoint._event import event_to_json
-from llm4s_notebook.graph import RunConfig
+from llm4s_notebook.graph import RunConfig, RunContext
 from llm4s_notebook.graph._codec import _cached_adapter
 from llm4s_notebook.models import ScriptedClient, calls
 
-from .support import ConfirmTool, Environment, Gate, Region, call, echo
+from .support import ConfirmTool, Environment, Gate, Region, Wrap, call, echo
 
 MOST_CALLS = 1_500
 """The goal of performance.md (D18). It may only be lowered."""
@@ -154,3 +154,20 @@ def test_an_agent_that_is_built_again_has_pydantic_read_no_type_again() -> None:
     before = _cached_adapter.cache_info().misses
     build()
     assert _cached_adapter.cache_info().misses == before
+
+
+async def test_an_answer_that_no_hook_changed_is_not_written_again() -> None:
+    """4.1.5, D17: the closing commit has nothing to say of the messages; of a changed answer it has one replacement."""
+
+    def hook(added: str) -> Wrap:
+        async def after(answer: str, _context: RunContext) -> str:
+            return answer + added
+
+        return Wrap("hook", after=after)
+
+    for added, wanted in (("", []), ("!", [Replace])):
+        store = CountingStore()
+        agent = Agent("assistant", ScriptedClient("done"), middleware=hook(added), runtime=store)
+        assert (await agent.run("go", thread_id="t")).answer == "done" + added
+        closing = [op for draft in store.commits[-1].checkpoints for op in draft.patch]
+        assert [type(op) for op in closing if (op.section, op.name) == ("state", "messages")] == wanted

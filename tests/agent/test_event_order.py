@@ -9,13 +9,14 @@ import pytest
 
 from llm4s_notebook.agent import Agent, AgentNode, GuardrailReviewMiddleware, GuardrailVerdict, tool
 from llm4s_notebook.agent import events as agent_events
+from llm4s_notebook.agent._handoff import MIXED_BATCH
 from llm4s_notebook.agent._run import AgentRun
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError, DeadlineExceeded, RunCancelled
 from llm4s_notebook.graph import RunBudgets, RunConfig, RunContext
 from llm4s_notebook.graph import events as kernel
 from llm4s_notebook.guardrails import LengthCheck
-from llm4s_notebook.models import Completion, ModelRequest, ScriptedClient, Usage, calls
+from llm4s_notebook.models import Completion, ModelRequest, ScriptedClient, Usage, calls, compact
 
 from .support import AnswerReview, ConfirmTool, Environment, Info, Wrap, call, deploy_into, echo, only, policy, told, until
 
@@ -233,3 +234,23 @@ async def test_a_second_attempt_says_that_the_text_of_the_first_is_void():
     assert [one for one in events if isinstance(one, agent_events.ModelCallCompleted)] == [
         agent_events.ModelCallCompleted("assistant", "scripted", 2, 0, Usage(10, 20))
     ]
+
+
+async def test_a_refused_batch_is_told_like_unknown_tools_but_for_its_handoffs():
+    """8.7.1: errored with zero duration, and the rule as the live result; nothing was started."""
+    message = calls(call("c1", "echo", text="x"), call("h1", "handoff_to_other", reason="r"), call("c2", "nothing"))
+    agent = Agent("assistant", ScriptedClient(message, "done"), tools=echo, handoffs=Agent("other", ScriptedClient()))
+    listener = Listener(agent)
+    run = await agent.start("go", thread_id="t")
+    await run
+    events = await listener.of(run)
+    assert not [one for one in events if isinstance(one, agent_events.ToolCallStarted)]
+    assert [one for one in events if isinstance(one, agent_events.ToolExecuted)] == [
+        agent_events.ToolExecuted("assistant", "c1", "echo", 0.0, "Errored"),
+        agent_events.ToolExecuted("assistant", "c2", "<unknown>", 0.0, "Errored"),
+    ]
+    rule = compact({"error": MIXED_BATCH})
+    assert [one for one in events if isinstance(one, agent_events.ToolCallResult)] == [
+        agent_events.ToolCallResult(id, rule, True) for id in ("c1", "c2")
+    ]
+    assert not [one for one in events if isinstance(one, agent_events.HandedOff)]

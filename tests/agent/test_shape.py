@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.agent import Agent, AgentNode, BreakpointPhase, Completed
+from llm4s_notebook.agent import Agent, AgentMiddleware, AgentNode, BreakpointPhase, Completed
 from llm4s_notebook.agent._messages import TOOL_RESULTS, RecordedResult
 from llm4s_notebook.agent._turn import ACTIVE_AGENT, LOOP_KEY_IDS, TRANSFER, TURN, Transfer
 from llm4s_notebook.agent._turn_input import TurnInput
@@ -184,3 +184,28 @@ async def test_a_lone_final_answer_goes_to_finish_and_a_call_to_its_task():
         ("4.0", "assistant/model"),
         ("5.0", "assistant/finish"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("root", "target", "bookkeeping"),
+    [
+        (set(), set(), {"input", "root/finish", "target/finish"}),
+        ({"before"}, set(), {"root/finish", "target/finish"}),
+        (set(), {"before"}, {"root/finish", "target/finish"}),
+        ({"after"}, set(), {"input"}),
+        (set(), {"after"}, {"input", "root/finish"}),
+    ],
+)
+def test_the_ends_of_a_turn_keep_books_only_where_no_hook_may_do_something(root: set[str], target: set[str], bookkeeping: set[str]):
+    """D18: the root's hooks guard the target's answers too (6.1.6); collecting results has no effects ever."""
+
+    async def hook(_self: Any, text: str, _context: Any) -> str:
+        return text
+
+    def hooked(names: set[str]) -> AgentMiddleware:
+        return type("Hooked", (AgentMiddleware,), {"id": "hooked", **{f"{name}_agent": hook for name in names}})()
+
+    other = Agent("target", ScriptedClient(), middleware=hooked(target))
+    agent = Agent("root", ScriptedClient(), middleware=hooked(root), handoffs=other)
+    found = {node.id for node in agent.graph.topology().nodes if node.bookkeeping}
+    assert found == {"root/collect", "target/collect", *bookkeeping}

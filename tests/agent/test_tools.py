@@ -216,3 +216,12 @@ async def test_calls_of_one_message_that_name_a_tool_with_the_same_arguments_are
     result = await Agent("assistant", client, tools=work).run("go")
     assert tool_texts(result.messages) == ["x", "x"]
     assert len(set(keys)) == 2
+
+
+async def test_a_call_from_the_model_is_never_an_edited_one(store: Checkpointer):
+    """D12, F13: only a reviewer's edit marks a call, whatever the client says."""
+    edited = ToolCall("c1", "echo", {"text": "a"}, edited=True)
+    result = await Agent("assistant", ScriptedClient(calls(edited), "done"), tools=echo, runtime=store).run("go", thread_id="t")
+    message = result.messages[1]
+    assert isinstance(message, AssistantMessage)
+    assert message.tool_calls == (ToolCall("c1", "echo", {"text": "a"}),)

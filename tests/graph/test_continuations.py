@@ -10,7 +10,6 @@ import pytest
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
 from llm4s_notebook.errors import NodeFailed, NotSuspended, RunCancelled
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, Suspended, events
-
 from llm4s_notebook.graph._execution import JoinSlot, Origin
 
 from .graphs import LOG, Another, fan, ids, log, nothing, output

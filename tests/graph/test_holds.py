@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,9 +25,7 @@ from llm4s_notebook.graph import (
     Suspended,
     ThreadState,
 )
-from llm4s_notebook.graph._execution import BoundFanOut, BoundSend
-
-from llm4s_notebook.graph._execution import JoinSlot, Origin
+from llm4s_notebook.graph._execution import BoundFanOut, BoundSend, JoinSlot, Origin
 
 from .graphs import ITEMS, LOG, chain, completed, drive, fan, ids, names, nothing, output
 from .holds import AFTER, BEFORE, after, before, proceed

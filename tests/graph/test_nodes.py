@@ -11,7 +11,6 @@ from pydantic import BaseModel
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import EncodeError, InvalidGraph, InvalidResume, InvalidRoute, NodeFailed
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend, events
-
 from llm4s_notebook.graph._execution import JoinSlot
 
 from .graphs import LOG, ids, nothing, output
