@@ -52,6 +52,24 @@ async def test_a_cancel_recorded_before_the_outcome_wins(runtime: GraphRuntime, 
     assert output(await (await runtime.recover("t", graph))) == ["start"]
 
 
+async def test_a_cancel_recorded_before_the_failure_wins(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """CAN-13, R8.4: cancelled, and then the run fails by itself; one cause, the first."""
+
+    def cancel_and_fail() -> None:
+        handle = runtime.live("t")
+        assert handle is not None
+        handle.cancel()
+        raise ValueError("the run's own")
+
+    handle = await runtime.start("t", hooked(cancel_and_fail), None)
+    with pytest.raises(RunCancelled) as caught:
+        await handle
+    assert caught.value.checkpoint_id == (await store.head("t")).checkpoint_id
+    told = await names(store)
+    assert told[-1] == "RunCancelled"
+    assert "RunFailed" not in told
+
+
 async def test_a_cancel_outranks_a_failure_of_the_same_superstep(runtime: GraphRuntime, store: Checkpointer) -> None:
     """CAN-13, R3.20."""
     made = fan(delays=["b"])
