@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -61,6 +61,17 @@ _EXPECTED = {
     "model_attributes_type": "object",
     "dataclass_type": "object",
     "mapping_type": "object",
+    "iterable_type": "array",
+    "named_tuple_type": "array",
+    "date_type": "string",
+    "datetime_type": "string",
+    "time_type": "string",
+    "time_delta_type": "string",
+    "uuid_type": "string",
+    "url_type": "string",
+    "bytes_type": "string",
+    "pattern_type": "string",
+    "decimal_type": "number or string",
 }
 
 _BOUNDS = {
@@ -84,12 +95,19 @@ class _Fault:
 
     __slots__ = ("expected", "path", "rank", "reason")
 
-    def __init__(self, error: ErrorDetails, arguments: Json) -> None:
+    def __init__(self, error: ErrorDetails, arguments: Json, schema: Mapping[str, Json]) -> None:
         kind = error["type"]
         self.path = _real_path(error["loc"], arguments, missing=kind in _MISSING)
-        self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
         self.expected = _EXPECTED.get(kind)
         self.reason = _reason(kind, error)
+        if kind in _TAGS and (tag := _tag_of(error)) is not None:
+            self.path = (*self.path, tag)
+            kind, self.reason = _wrong_tag(kind, error)
+        elif kind in _CHOICES and (wanted := _type_of_choices(schema, self.path)) is not None:
+            given = _json_type_of_number(error["input"])
+            if given != wanted:  # a type mismatch reports only itself
+                self.expected, self.reason = wanted, f"expected {wanted}, got {json_type(error['input'])}"
+        self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
 
     def __str__(self) -> str:
         return f"{json_path(self.path)}: {self.reason}"
@@ -116,9 +134,17 @@ def _reason(kind: str, error: ErrorDetails) -> str:
             side = "below minLength" if kind == "too_short" else "above maxLength"
             return f"length {len(given)} is {side} {context['min_length' if kind == 'too_short' else 'max_length']}"
         case "too_short":
-            return f"{context['actual_length']} items is below minItems {context['min_length']}"
+            things, keyword = ("properties", "minProperties") if isinstance(given, dict) else ("items", "minItems")
+            return f"{context['actual_length']} {things} is below {keyword} {context['min_length']}"
         case "too_long":
-            return f"{context['actual_length'] or len(given)} items is above maxItems {context['max_length']}"
+            things, keyword = ("properties", "maxProperties") if isinstance(given, dict) else ("items", "maxItems")
+            return f"{context['actual_length'] or len(cast(list[Json], given))} {things} is above {keyword} {context['max_length']}"
+        case "bytes_too_short":
+            return f"length {len(given)} is below minLength {context['min_length']}"
+        case "bytes_too_long":
+            return f"length {len(given)} is above maxLength {context['max_length']}"
+        case "string_pattern_mismatch":
+            return f"does not match the pattern {context['pattern']}"
         case "literal_error" | "enum":
             return f"{compact(given)} is not one of [{_as_json(context['expected'])}]"
         case "union_tag_invalid":
@@ -129,9 +155,45 @@ def _reason(kind: str, error: ErrorDetails) -> str:
             return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
+_CHOICES = {"literal_error", "enum"}
+_TAGS = {"union_tag_invalid", "union_tag_not_found"}
+_WORDS = {"None": "null", "True": "true", "False": "false"}
+
+
 def _as_json(expected: str) -> str:
-    """pydantic's "'a', 'b' or 'c'" as a JSON list's inside."""
-    return re.sub(r"'([^']*)'", lambda found: compact(found.group(1)), expected.replace(" or ", ", "))
+    """pydantic's "'a', 'b' or None" as a JSON list's inside."""
+    items: list[str] = re.findall(r"'(?:[^'\\]|\\.)*'|[^\s,']+", expected)
+    return ", ".join(compact(item[1:-1]) if item.startswith("'") else _WORDS.get(item, item) for item in items if item != "or")
+
+
+def _tag_of(error: ErrorDetails) -> str | None:
+    """The property that tells the members of a union apart; None where a function does."""
+    said: str = error.get("ctx", {}).get("discriminator", "")
+    return said[1:-1] if re.fullmatch(r"'[^']*'", said) else None
+
+
+def _wrong_tag(kind: str, error: ErrorDetails) -> tuple[str, str]:
+    """The error's kind and reason as those of the property that tells."""
+    if kind == "union_tag_not_found":
+        return "missing", "required property missing"
+    context: Mapping[str, Any] = error.get("ctx", {})
+    return "literal_error", f"{compact(context['tag'])} is not one of [{_as_json(context['expected_tags'])}]"
+
+
+def _json_type_of_number(value: Json) -> str:
+    """The JSON type; of a whole-valued float that of the integer it stands for (3.3.3)."""
+    return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
+
+
+def _type_of_choices(schema: Mapping[str, Json], path: Sequence[str | int]) -> str | None:
+    """The one type that all choices of a place have, null apart; None where they have several, or something else may stand there."""
+    at = _place(schema, path)
+    nodes = [] if at is None else [node for node in _members(schema, at) if node.get("type") != "null"]
+    if any("enum" not in node and "const" not in node for node in nodes):
+        return None
+    choices = [choice for node in nodes for choice in [*node.get("enum", ()), *([node["const"]] if "const" in node else [])]]
+    types = {json_type(choice) for choice in choices if choice is not None}
+    return types.pop() if len(types) == 1 else None
 
 
 def _real_path(loc: Sequence[str | int], arguments: Json, *, missing: bool) -> tuple[str | int, ...]:
@@ -164,13 +226,16 @@ def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
 
 def _allows_null(schema: Mapping[str, Json], path: Sequence[str | int]) -> bool:
     """Whether the place takes null too, which pydantic leaves unsaid in the faults of an optional value."""
-    root = schema
+    at = _place(schema, path)
+    return at is not None and any(member.get("type") == "null" for member in _members(schema, at))
+
+
+def _place(schema: Mapping[str, Json], path: Sequence[str | int]) -> Mapping[str, Json] | None:
+    """The schema of a place; None where the schema does not know it."""
     at: Json = schema
     for step in path:
-        at = _inner(root, at, step)
-        if at is None:
-            return False
-    return any(member.get("type") == "null" for member in _members(root, at))
+        at = None if at is None else _inner(schema, at, step)
+    return at
 
 
 def _inner(root: Mapping[str, Json], schema: Mapping[str, Json], step: str | int) -> Json:
@@ -239,17 +304,51 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
     Raises: InvalidArguments; and whatever else a validator of the user's raises (3.2.1).
     """
     adapter: TypeAdapter[Any] = codec.adapter
+    schema = codec.schema()
     try:
-        return adapter.validate_json(compact(arguments), strict=True)
+        made = adapter.validate_json(compact(arguments), strict=True)
     except ValidationError as error:
         errors = error.errors(include_url=False)
+    else:
+        return _with_its_choices(made, codec, arguments)
     whole = _whole_floats_as_ints(arguments, errors)
     if whole is not None:
         try:
-            return adapter.validate_json(compact(whole), strict=True)
+            made = adapter.validate_json(compact(whole), strict=True)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-    raise InvalidArguments(_said([_Fault(error, arguments) for error in errors], codec.schema()))
+        else:
+            return _with_its_choices(made, codec, arguments)
+    raise InvalidArguments(_said([_Fault(error, arguments, schema) for error in errors], schema))
+
+
+def _with_its_choices(made: Any, codec: Codec[Any], arguments: Json) -> Any:
+    """What was decoded, if no boolean stands for a number among choices or the other way round: to Python `True` is 1.
+
+    Raises: InvalidArguments.
+    """
+    if codec.numbers_to_choose_from:
+        wrong = [
+            f"{json_path(path)}: expected {wanted}, got {json_type(given)}"
+            for path, given in _leaves(arguments, ())
+            if isinstance(given, bool | int)
+            and (wanted := _type_of_choices(codec.schema(), path)) is not None
+            and wanted != json_type(given)
+        ]
+        if wrong:
+            raise InvalidArguments(wrong)
+    return made
+
+
+def _leaves(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    if isinstance(value, dict):
+        for name, item in cast(dict[str, Json], value).items():
+            yield from _leaves(item, (*path, name))
+    elif isinstance(value, list):
+        for at, item in enumerate(cast(list[Json], value)):
+            yield from _leaves(item, (*path, at))
+    else:
+        yield path, value
 
 
 def _whole_floats_as_ints(arguments: Json, errors: Sequence[ErrorDetails]) -> Json:

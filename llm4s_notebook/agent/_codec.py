@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar, cast
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
@@ -20,11 +21,16 @@ _NO_VALUE = PydanticCustomError("hidden_secret", NO_VALUE)
 class _PlainSchema(GenerateJsonSchema):
     """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays.
 
-    `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out.
+    `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out. A default without a JSON form is left out unsaid.
     """
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - declared so by pydantic
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def generator_schema(self, schema: Any) -> Any:
+        return self.handle_invalid_for_json_schema(schema, "an iterable that is checked only while it is read; use a list")
 
     def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
         made = super().json_or_python_schema(schema)
@@ -73,6 +79,11 @@ class Codec(Generic[T]):
         places = self.secret_places()
         return [] if places is None else places.reveal(value, {}).unknown
 
+    @cached_property
+    def numbers_to_choose_from(self) -> bool:
+        """Whether the type has choices that are numbers or booleans, such as `Literal[1, 2]` or an `IntEnum`."""
+        return any(isinstance(choice, bool | int) for choice in _choices(self.schema()))
+
     def secret_places(self) -> SecretPlaces | None:
         """Where the type is secret; None where it is nowhere, or where JSON Schema has no words for the type."""
         try:
@@ -105,6 +116,21 @@ class Codec(Generic[T]):
             return made
         except Exception as error:  # validation, serialisation, or whatever a user's serialiser raises
             raise EncodeError(problems=[_first_line(error)], what=self.what) from error
+
+
+def _choices(schema: Json) -> Iterator[Json]:
+    """Every value of an enum or const in a schema; of names that look like one too, which does no harm."""
+    if isinstance(schema, dict):
+        for keyword, inner in cast(dict[str, Json], schema).items():
+            if keyword == "const":
+                yield inner
+            elif keyword == "enum" and isinstance(inner, list):
+                yield from cast(list[Json], inner)
+            else:
+                yield from _choices(inner)
+    elif isinstance(schema, list):
+        for inner in cast(list[Json], schema):
+            yield from _choices(inner)
 
 
 def _first_line(error: Exception) -> str:

@@ -6,9 +6,11 @@ import copy
 import dataclasses
 import functools
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Generic, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints, overload
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from docstring_parser import ParseError
 from docstring_parser import parse as parse_docstring
@@ -53,11 +55,8 @@ class FunctionTool(AgentTool, Generic[P, R]):
         self.check = check
         documented = _documentation(function)
         self.description = description if description is not None else documented[0]
-        self._context_parameter, fields = _parameters(function, self.name, documented[1], namespace or {})
-        shape = dataclasses.make_dataclass(
-            "Arguments", fields, kw_only=True, namespace={"__pydantic_config__": ConfigDict(extra="forbid", arbitrary_types_allowed=False)}
-        )
-        self._codec = Codec[Any](shape, what=f"tool '{self.name}'")
+        self._context_parameters, fields = _parameters(function, self.name, documented[1], namespace or {})
+        self._codec = _codec(self.name, fields)
         self._names = tuple(field[0] for field in fields)
         schema = {keyword: value for keyword, value in self._codec.schema().items() if keyword != "title"}
         self._parameters = FrozenDict(schema)
@@ -85,9 +84,7 @@ class FunctionTool(AgentTool, Generic[P, R]):
         return given
 
     async def execute(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-        given = dict(args)
-        if self._context_parameter is not None:
-            given[self._context_parameter] = context
+        given = {**args, **dict.fromkeys(self._context_parameters, context)}
         made = await call_hook(self.function, **given)
         return made if isinstance(made, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(made)
 
@@ -105,28 +102,89 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]
 
 def _parameters(
     function: Callable[..., Any], tool_name: str, described: Mapping[str, str], namespace: Mapping[str, Any]
-) -> tuple[str | None, list[tuple[str, Any, Any]]]:
-    """The name of the context parameter, and the others as dataclass fields."""
-    try:
-        hints = get_type_hints(function, localns=dict(namespace), include_extras=True)
-    except Exception as error:  # an annotation in quotes may hold anything
-        raise ConfigError(field=f"tool '{tool_name}'", problems=[f"its annotations cannot be read: {error}"]) from error
-    context_parameter: str | None = None
+) -> tuple[tuple[str, ...], list[tuple[str, Any, Any]]]:
+    """The names of the context parameters, and the others as dataclass fields. Raises: ConfigError naming each that cannot be one."""
+    context: list[str] = []
     fields: list[tuple[str, Any, Any]] = []
     problems: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        hint = hints.get(parameter.name)
-        if hint is ToolContext:
-            context_parameter = parameter.name
-        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            problems.append(f"parameter '{parameter.name}': a tool's parameters are given by name")
-        elif parameter.name not in hints:
-            problems.append(f"parameter '{parameter.name}' has no annotation to read its type from")
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(field=f"tool '{tool_name}'", problems=[f"its parameters cannot be read: {error}"]) from error
+    for parameter in signature.parameters.values():
+        name = parameter.name
+        try:
+            hint = _hint(function, parameter, namespace)
+        except Exception as error:  # an annotation in quotes may hold anything
+            problems.append(f"parameter '{name}': its annotations cannot be read: {error}")
+            continue
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            problems.append(f"parameter '{name}': a tool's parameters are given by name")
+        elif parameter.annotation is parameter.empty:
+            problems.append(f"parameter '{name}' has no annotation to read its type from")
+        elif _is_context(hint):
+            context.append(name)
+        elif ToolContext in _named_in(hint):
+            problems.append(f"parameter '{name}': a ToolContext is handed in and no part of an argument; annotate with ToolContext alone")
         else:
-            fields.append((parameter.name, _annotation(hint, described.get(parameter.name)), _default(parameter.default)))
+            fields.append((name, _annotation(hint, described.get(name)), _default(parameter.default)))
     if problems:
         raise ConfigError(field=f"tool '{tool_name}'", problems=problems)
-    return context_parameter, fields
+    return tuple(context), fields
+
+
+def _hint(function: Callable[..., Any], parameter: inspect.Parameter, namespace: Mapping[str, Any]) -> Any:
+    """The parameter's annotation with names in quotes looked up; the function's other annotations do not matter."""
+    if parameter.annotation is parameter.empty:
+        return parameter.empty
+    inner = inspect.unwrap(function)
+    names = getattr(getattr(inner, "__func__", inner), "__globals__", {})
+    holder = type("Annotated", (), {"__annotations__": {parameter.name: parameter.annotation}})
+    return get_type_hints(holder, globalns=names, localns=dict(namespace), include_extras=True)[parameter.name]
+
+
+def _is_context(hint: Any) -> bool:
+    """Whether the parameter asks for the call's context, optional or annotated."""
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    if get_origin(hint) in (Union, types.UnionType):
+        members = [one for one in get_args(hint) if one is not types.NoneType]
+        return len(members) == 1 and _is_context(members[0])
+    return hint is ToolContext
+
+
+def _codec(tool_name: str, fields: Sequence[tuple[str, Any, Any]]) -> Codec[Any]:
+    """The codec of the arguments, whose schema is made. Raises: ConfigError naming each parameter that no JSON can be read as."""
+    try:
+        return _codec_of(tool_name, fields)
+    except ConfigError as together:
+        problems: list[str] = []
+        for field in fields:
+            try:
+                _codec_of(tool_name, [field])
+            except ConfigError as alone:
+                # pydantic's advice on its own settings is of no use here
+                reasons = [problem.partition("\n")[0].partition(". Set `")[0] for problem in alone.problems]
+                shown = "; ".join(_PREFIX.sub("", reason) for reason in reasons)
+                problems.append(f"parameter '{field[0]}': {field[1]!r} is not a type pydantic can read and write: {shown}")
+        raise ConfigError(field=f"tool '{tool_name}'", problems=problems or together.problems) from together
+
+
+_PREFIX = re.compile(r".*?(is not a type pydantic can read and write|has no JSON Schema): ")
+
+
+def _codec_of(tool_name: str, fields: Sequence[tuple[str, Any, Any]]) -> Codec[Any]:
+    settings = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
+    shape = dataclasses.make_dataclass("Arguments", fields, kw_only=True, namespace={"__pydantic_config__": settings})
+    codec = Codec[Any](shape, what=f"tool '{tool_name}'")
+    codec.schema()
+    return codec
+
+
+def _named_in(hint: Any) -> Iterator[Any]:
+    yield hint
+    for inner in get_args(hint):
+        yield from _named_in(inner)
 
 
 def _annotation(hint: Any, description: str | None) -> Any:
@@ -169,7 +227,8 @@ def tool(
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a tool of a function.
 
-    Its arguments are the annotated parameters, checked strictly; a `ToolContext` parameter is handed in and is no argument.
+    Its arguments are the annotated parameters, checked strictly; a `ToolContext` parameter, optional or not, is handed in and
+    is no argument.
     The description and those of the parameters come from the docstring. It returns a plain value, which is a success, or
     one of `Success`, `ToolError`, `NeedsApproval`, `Fatal`. A plain function runs in a worker thread.
 

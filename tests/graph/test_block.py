@@ -46,6 +46,10 @@ class Refusing(Exception):
     pass
 
 
+async def logs_done() -> Command:
+    return Command().update(LOG, "done")
+
+
 def gated(update: Command | None = None) -> CompiledGraph[str, list[str]]:
     """start(text) logs it and goes to check, which asks for "ask…", then blocks "bad…" with an update, or logs "fine"."""
     builder = GraphBuilder("gated", version="1")
@@ -256,6 +260,42 @@ async def test_a_block_beside_a_question_wins(runtime: GraphRuntime, store: Chec
     assert graph.restore(latest.checkpoint).state[LOG] == ["asked"]
     with pytest.raises(NotSuspended):
         await runtime.resume("t", graph, {"1.0": "x"})
+
+
+async def test_a_block_drops_questions_that_were_parked_before(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R3.22, R6.36: one of two is answered and its continuation blocks; the other waits no more, on no list, and the next turn is free
+    of it and of the joins it would have arrived at."""
+    builder = GraphBuilder("g", version="1")
+    ask = builder.declare_resume("ask", question=str, answer=str)
+    done = builder.node("done", writes=LOG)(logs_done)
+    join = builder.dynamic_join("join", done)
+
+    @builder.node("child")
+    async def child(name: str) -> Suspend[str, str]:
+        return Suspend(name, ask)
+
+    @builder.implement(ask)
+    async def answered(given: Resumed[str, str]) -> Block:
+        return Block(Refusing(given.answer))
+
+    @builder.node("start")
+    async def start(names: list[str]) -> Command:
+        return Command().fan_out(join, child, names)
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    assert ids(await runtime.run("t", graph, ["a", "b"])) == ["1.0", "1.1"]
+    with pytest.raises(Refusing):
+        await (await runtime.resume("t", graph, {"1.0": "no"}))
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.interrupts == ()
+    execution = graph.restore(latest.checkpoint)
+    assert (execution.frontier, execution.parked, execution.activations, execution.paused) == ((), {}, {}, False)
+    assert [one.interrupts for one in await store.threads()] == [()]
+    assert await runtime.pending("t", graph) is None
+    with pytest.raises(NotSuspended):
+        await runtime.resume("t", graph, {"1.1": "late"})
+    assert output(await runtime.run("t", graph, [])) == ["done"]
 
 
 async def test_a_failing_sibling_outranks_a_block_and_recover_runs_the_block_again(runtime: GraphRuntime, store: Checkpointer) -> None:
