@@ -190,7 +190,7 @@ async def test_a_reviewed_answer_is_held_after_finish(store: Checkpointer):
 
 
 def test_the_nodes_of_each_breakpoint_are_those_of_the_table():
-    """BP-18, 5.2, 5.2.1."""
+    """BP-18, 5.2, 5.2.1, R5.45: after a step every node it can go on at, before it its own alone."""
     target = Agent("target", ScriptedClient(), tools=[ConfirmTool(), echo], middleware=Environment())
     root = Agent("root", ScriptedClient(), tools=echo, middleware=[Region("m1"), Gate("m2")], handoffs=target)
 

@@ -1,4 +1,4 @@
-"""Costs that are counted: how they grow with the number of tasks, of interrupts and of threads (performance.md 4, D17, D18)."""
+"""Costs that are counted: how they grow with the number of tasks, of interrupts and of threads (docs/performance.md, D17, D18)."""
 
 from __future__ import annotations
 

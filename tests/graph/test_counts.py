@@ -1,4 +1,4 @@
-"""Costs that are counted, never timed: commits, calls, reads, bodies run (D17, D18, performance.md 4)."""
+"""Costs that are counted, never timed: commits, calls, reads, bodies run (D17, D18, docs/performance.md)."""
 
 from __future__ import annotations
 
