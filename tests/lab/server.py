@@ -49,7 +49,9 @@ def lab_server(application: Application = "lab") -> Iterator[LabServer]:
     port = free_port()
     server = LabServer(f"http://127.0.0.1:{port}", root, application)
     with (home / "server.log").open("w") as log:
-        process = subprocess.Popen(_command(application, port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root)
+        process = subprocess.Popen(
+            _command(application, port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root
+        )
         try:
             wait_until_up(process, f"{server.url}/api/status", home / "server.log")
             yield server

@@ -6,7 +6,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from .agents import AGENT
 from .driver import SECONDS
 from .server import free_port, wait_until_up
 
-APP = '''
+APP = """
 import marimo
 
 app = marimo.App()
@@ -43,7 +42,7 @@ async def _():
         refusal = str(error)
     mo.md(f"refused: {refusal}")
     return
-'''
+"""
 
 
 @contextlib.contextmanager
