@@ -16,7 +16,7 @@ from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 from llm4s_notebook.wire import SessionState
 
-from .test_requests import Browser, settled
+from .browser import Browser, settled
 
 DOTS = "•" * 8
 
