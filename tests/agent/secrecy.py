@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretStr, TypeAdapter
 
-from llm4s_notebook.agent import Agent, AgentResult, tool
+from llm4s_notebook.agent import Agent, AgentResult, AskingMiddleware, AskingTool, ToolCallRequest, ToolContext, ToolOutcome, tool
 from llm4s_notebook.errors import Llm4sError
 from llm4s_notebook.models import AssistantMessage, Message, ToolCall, calls
 
@@ -107,3 +107,39 @@ def two_logins(comment: str = "") -> AssistantMessage:
 
 class Token(BaseModel):
     value: SecretStr
+    note: str = ""
+
+
+class AskToken(AskingMiddleware[str, Token]):
+    """Asks for a token before each call, and notes the one it is given."""
+
+    def __init__(self, id: str, got: list[str]) -> None:
+        self.id = id
+        self.got = got
+
+    async def wrap_tool_call(self, request: ToolCallRequest, context: ToolContext, next: Any) -> ToolOutcome:
+        given = self.answered(context)
+        if given is None:
+            return self.ask_about("which token?")
+        self.got.append(given.answer.value.get_secret_value())
+        return await next()
+
+
+class What(BaseModel):
+    what: str
+
+
+class Leaky(AskingTool[What, str, Token]):
+    """Asks for a token, and says what `use` makes of it."""
+
+    name = "leaky"
+    description = "Leak."
+
+    def __init__(self, use: Callable[[str], Any]) -> None:
+        self._use = use
+
+    async def execute(self, args: What, context: ToolContext) -> Any:
+        return self.ask("token?")
+
+    async def resume(self, args: What, question: str, answer: Token, context: ToolContext) -> Any:
+        return self._use(answer.value.get_secret_value())

@@ -6,28 +6,15 @@ import traceback
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 
-from llm4s_notebook.agent import Agent, AskingMiddleware, AskingTool, ToolCallRequest, ToolContext, ToolOutcome
+from llm4s_notebook.agent import Agent
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import InvalidResume
 from llm4s_notebook.models import ScriptedClient, calls
 
-from .secrecy import DOTS, Seen, Token, fresh, turn
+from .secrecy import DOTS, AskToken, Leaky, Seen, Token, fresh, turn
 from .support import call, deploy_into, policy, tool_texts
-
-
-class AskToken(AskingMiddleware[str, Token]):
-    def __init__(self, id: str, got: list[str]) -> None:
-        self.id = id
-        self.got = got
-
-    async def wrap_tool_call(self, request: ToolCallRequest, context: ToolContext, next: Any) -> ToolOutcome:
-        given = self.answered(context)
-        if given is None:
-            return self.ask_about("which token?")
-        self.got.append(given.answer.value.get_secret_value())
-        return await next()
 
 
 async def test_a_secret_answer_is_used_and_shown_nowhere_while_later_questions_wait(store: Checkpointer) -> None:
@@ -76,24 +63,11 @@ async def test_a_tools_secret_answer_is_concealed_in_what_it_says_next(store: Ch
     """3.8.5, 3.8.6."""
     secret, mark = fresh()
 
-    class Args(BaseModel):
-        what: str
-
-    class Leaky(AskingTool[Args, str, Token]):
-        name = "leaky"
-        description = "Leak."
-
-        async def execute(self, args: Args, context: ToolContext) -> Any:
-            return self.ask("token?")
-
-        async def resume(self, args: Args, question: str, answer: Token, context: ToolContext) -> Any:
-            return f"used {answer.value.get_secret_value()}"
-
     seen = Seen()
     agent = Agent(
         "assistant",
         ScriptedClient(calls(call("c1", "leaky", what="x")), calls(call("c2", "leaky", what="y")), "done"),
-        tools=Leaky(),
+        tools=Leaky(lambda value: f"used {value}"),
         runtime=store,
     )
     waits = await turn(agent, seen, lambda: agent.start("go", thread_id="t"))

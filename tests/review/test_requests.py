@@ -17,7 +17,7 @@ from llm4s_notebook.review import Session
 from llm4s_notebook.wire import Done, Refusal, Welcome
 
 from .browser import Browser, settled
-from .test_home import other_loop
+from .loops import other_loop
 from .turns import SLOW, Region, Shop, deployments, guarded, ids, until
 
 

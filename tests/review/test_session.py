@@ -14,7 +14,7 @@ from llm4s_notebook.graph import BreakpointPhase
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 
-from .test_home import elsewhere, other_loop
+from .loops import elsewhere, other_loop
 from .turns import SLOW, Region, Shop, deployment, deployments, guarded, ids, until
 
 
