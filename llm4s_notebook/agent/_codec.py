@@ -18,10 +18,19 @@ T = TypeVar("T")
 _NO_VALUE = PydanticCustomError("hidden_secret", NO_VALUE)
 
 
-class _PlainSchema(GenerateJsonSchema):
+class SecretSchema(GenerateJsonSchema):
+    """JSON Schema in which `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out."""
+
+    def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().json_or_python_schema(schema)
+        writes = getattr(schema.get("serialization", {}).get("function"), "__name__", "")
+        return {**made, "writeOnly": True} if writes == "_serialize_secret" else made
+
+
+class _PlainSchema(SecretSchema):
     """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays.
 
-    `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out. A default without a JSON form is left out unsaid.
+    A default without a JSON form is left out unsaid.
     """
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - declared so by pydantic
@@ -31,11 +40,6 @@ class _PlainSchema(GenerateJsonSchema):
 
     def generator_schema(self, schema: Any) -> Any:
         return self.handle_invalid_for_json_schema(schema, "an iterable that is checked only while it is read; use a list")
-
-    def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().json_or_python_schema(schema)
-        writes = getattr(schema.get("serialization", {}).get("function"), "__name__", "")
-        return {**made, "writeOnly": True} if writes == "_serialize_secret" else made
 
 
 def json_path(steps: Sequence[str | int]) -> str:

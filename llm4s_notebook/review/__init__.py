@@ -3,11 +3,27 @@
 
 from ._breakpoints import Breakpoints
 from ._callable import make_callable
+from ._decision_log import DecisionLog
+from ._decision_record import DecisionRecord
+from ._decisions import Decisions
 from ._front_end import FrontEnd, register
 from ._graph_thread import GraphThread
+from ._replay import UnusedDecisions
 from ._review import Reviewer, review
 from ._session import Session
 
-__all__ = ["Breakpoints", "FrontEnd", "GraphThread", "Reviewer", "Session", "register", "review"]
+__all__ = [
+    "Breakpoints",
+    "DecisionLog",
+    "DecisionRecord",
+    "Decisions",
+    "FrontEnd",
+    "GraphThread",
+    "Reviewer",
+    "Session",
+    "UnusedDecisions",
+    "register",
+    "review",
+]
 
 make_callable(__name__)
