@@ -12,6 +12,7 @@ from ._arguments import InvalidArguments
 from ._asked import Answered, Asked
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
+from ._codec import json_schema_of
 from ._context import ToolContext
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
 from ._function_tool import FunctionTool, tool
@@ -92,6 +93,7 @@ __all__ = [
     "Unfinished",
     "events",
     "hide_secrets",
+    "json_schema_of",
     "schema_tool",
     "tool",
 ]

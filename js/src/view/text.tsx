@@ -6,16 +6,20 @@ import { Scroll } from "./scroll";
  */
 const UNSEEN = /(?![\t\n\r])\p{Cc}|(?![\u200c\u200d])\p{Cf}/gu;
 
+const numberOf = (letter: string) => `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+
+/** The same for a place that takes no elements, such as an option of a list. */
+export const visible = (text: string): string => text.replace(UNSEEN, (letter) => `[${numberOf(letter)}]`);
+
 /** A text as data: nothing in it is markup, a link or a control (W5.7). */
 export function Plain({ text }: { text: string }) {
   const parts: (string | preact.JSX.Element)[] = [];
   let from = 0;
   for (const found of text.matchAll(UNSEEN)) {
     if (found.index > from) parts.push(text.slice(from, found.index));
-    const code = found[0].codePointAt(0) ?? 0;
     parts.push(
       <span class="llm4s-unseen" key={found.index}>
-        {`U+${code.toString(16).toUpperCase().padStart(4, "0")}`}
+        {numberOf(found[0])}
       </span>,
     );
     from = found.index + found[0].length;
