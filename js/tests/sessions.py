@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from forms import Deployment, Region
+from answer_types import Deployment, Region
 from pydantic import TypeAdapter
 
 from llm4s_notebook.wire import (

@@ -12,7 +12,7 @@ from ._arguments import InvalidArguments
 from ._asked import Answered, Asked
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
-from ._codec import SecretSchema
+from ._codec import json_schema_of
 from ._context import ToolContext
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
 from ._function_tool import FunctionTool, tool
@@ -80,7 +80,6 @@ __all__ = [
     "Reject",
     "RunContext",
     "SecretPlaces",
-    "SecretSchema",
     "StepLimitReached",
     "Success",
     "Suspended",
@@ -96,6 +95,7 @@ __all__ = [
     "events",
     "hide_secrets",
     "is_hidden",
+    "json_schema_of",
     "schema_tool",
     "tool",
 ]

@@ -38,8 +38,21 @@ class _PlainSchema(SecretSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        """A Decimal's text says what it is: pydantic writes `Decimal` and `float | str` alike, and a form must not confuse them."""
+        made = super().decimal_schema(schema)
+        for branch in made.get("anyOf", ()):
+            if branch.get("type") == "string":
+                branch["format"] = "decimal"
+        return made
+
     def generator_schema(self, schema: Any) -> Any:
         return self.handle_invalid_for_json_schema(schema, "an iterable that is checked only while it is read; use a list")
+
+
+def json_schema_of(adapter: TypeAdapter[Any]) -> dict[str, Json]:
+    """The JSON Schema of what an adapter reads, as forms are made from it: without invented titles, without defaults of secrets."""
+    return without_defaults(adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
 
 
 def json_path(steps: Sequence[str | int]) -> str:
@@ -99,7 +112,7 @@ class Codec(Generic[T]):
         """The JSON Schema of what `decode` takes; made once. It says nothing of the defaults of secrets."""
         if self._schema is None:
             try:
-                self._schema = without_defaults(self.adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
+                self._schema = json_schema_of(self.adapter)
             except Exception as error:  # a type that validates but that JSON Schema cannot describe
                 raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {error}"]) from error
         return cast(dict[str, Json], self._schema)

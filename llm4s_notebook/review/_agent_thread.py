@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,17 +93,7 @@ class AgentThread:
         return tool is None or (tool.hints.destructive and not tool.hints.read_only)
 
     def check_edit(self, interrupt_id: str, stored: Stored, arguments: Mapping[str, Any]) -> list[ResumeProblem]:
-        return [_field_problem(interrupt_id, fault) for fault in self._agent.check_edit(stored.result, interrupt_id, arguments)]
-
-
-_FAULT = re.compile(r"\$((?:\.[^.\[\]:]+|\[\d+\])*): (.*)", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[\]:]+)|\[(\d+)\]")
-
-
-def _field_problem(interrupt_id: str, fault: str) -> ResumeProblem:
-    """A fault of 3.3.6 ("$.limit: 500 is above maximum 100") as a problem of that field."""
-    found = _FAULT.fullmatch(fault)
-    if found is None:
-        return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=fault, path=("arguments",))
-    steps = tuple(name or int(index) for name, index in _STEP.findall(found[1]))
-    return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=found[2], path=("arguments", *steps))
+        return [
+            ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=fault.reason, path=("arguments", *fault.path))
+            for fault in self._agent.check_edit(stored.result, interrupt_id, arguments)
+        ]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic.errors import PydanticInvalidForJsonSchema
 
-from ..agent import SecretSchema
+from ..agent import json_schema_of
 from ..checkpoint import Checkpointer, CheckpointStatus
 from ..errors import ConfigError, ResumeProblem
 from ..graph import Answers, BreakpointPhase, CompiledGraph, Completed, GraphRuntime, PendingInterrupt, RunConfig, Suspended
@@ -111,7 +111,7 @@ class GraphThread:
         if answer is None:
             return None
         try:
-            return cast(JsonObject, answer.adapter.json_schema(mode="validation", schema_generator=SecretSchema))
+            return cast(JsonObject, json_schema_of(answer.adapter))
         except PydanticInvalidForJsonSchema:
             return None  # the form falls back to JSON; the resume checks it all the same
 

@@ -15,11 +15,12 @@ export function marks(run: string): string {
   return codes.length > NAMED ? `${codes.slice(0, NAMED).join(" ")} +${codes.length - NAMED}` : codes.join(" ");
 }
 
+/** A text for a place that takes no elements, such as an option of a list: what is not seen is named. */
+export const visible = (text: string): string => text.replaceAll(UNSEEN, (run) => `[${marks(run)}]`);
+
 /** A short text for a place that takes no elements, such as the name of a region: on one line, cut, with what is not seen named. */
 export function oneLine(text: string, limit = 80): string {
-  const line = cut(text, limit)
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(UNSEEN, (run) => `[${marks(run)}]`);
+  const line = visible(cut(text, limit).replaceAll(/\s+/g, " "));
   return text.length > limit ? `${line}…` : line;
 }
 
