@@ -80,10 +80,10 @@ class LineFile:
                 if end == 0:
                     _sync_folder(self.path.parent)
             except OSError:
+                with contextlib.suppress(OSError):
+                    _write(descriptor, start, torn)
                 with contextlib.suppress(OSError):  # half a line would stay; the next writer puts it aside then
-                    os.truncate(descriptor, start)
-                    if torn:
-                        _write(descriptor, start, torn)
+                    os.truncate(descriptor, end)
                 raise
 
     def lines(self) -> list[Line]:
