@@ -15,7 +15,7 @@ from llm4s_notebook.agent import Answer
 from llm4s_notebook.checkpoint import SqliteCheckpointer
 from llm4s_notebook.review import DecisionLog, Session
 
-from .turns import Shop, deployments
+from .turns import Shop
 
 
 def deciding(folder: Path, *answer: str, dies: bool = False) -> dict[str, Any]:
@@ -40,7 +40,7 @@ async def _say(folder: Path, dies: bool, answer: str | None) -> None:
     if dies:
         DecisionLog.append = _die
     async with SqliteCheckpointer(folder / "threads.db") as store:
-        session = Session(Shop().agent(deployments("1.0", "2.0", "3.0"), "out", store=store), "t", principal="other", decisions=log)
+        session = Session(Shop().agent("out", store=store), "t", principal="other", decisions=log)
         await session.refresh()
         said = {
             "pending": [card.id for card in session.state().pending],

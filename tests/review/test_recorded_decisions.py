@@ -215,7 +215,7 @@ async def test_a_kernel_killed_between_admission_and_line_leaves_a_trace(tmp_pat
     assert decided(log) == [("2.0", APPROVED)]
     async with SqliteCheckpointer(tmp_path / "threads.db") as store:
         shop = Shop()
-        session = Session(shop.agent(deployments("1.0", "2.0", "3.0"), "out", store=store), "t", principal="ana", decisions=log)
+        session = Session(shop.agent("out", store=store), "t", principal="ana", decisions=log)
         await session.open()
         notice = session.state().notice
         assert notice is not None
