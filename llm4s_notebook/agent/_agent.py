@@ -9,11 +9,10 @@ from typing import Any, TypeVar, cast
 
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
-from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, given_answers
+from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
 from ._arguments import ArgumentFault
-from ._bare import bare
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems

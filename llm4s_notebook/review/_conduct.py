@@ -203,8 +203,8 @@ class Conductor:
             self.board.underway.trouble = trouble
 
     def _look_for_gaps(self) -> None:
-        """A thread opened in the middle of a turn: say which of its answers the log does not have (L2.2)."""
-        if self._recorder is None or self.reader.stored.status not in ("suspended", "unfinished"):
+        """A thread opened anew: say which answers of its last turn the log does not have (L2.2)."""
+        if self._recorder is None:
             return
         try:
             left_out = self._recorder.left_out(self.reader.log.of_turn(), self.reader.log.turn)

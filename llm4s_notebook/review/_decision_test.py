@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from keyword import iskeyword
 from typing import Any, cast
 
 from ..agent import AgentResult
@@ -65,7 +66,9 @@ def source_of_test(agent: str, turns: Sequence[RecordedTurn], *, query: Any, res
 
     Raises: ConfigError for another text as `agent`, for a turn whose query is not known, for a decision that held a secret.
     """
-    named = _AGENT.fullmatch(agent)
+    named = _AGENT.fullmatch(agent) if isinstance(agent, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+    if named is not None and any(map(iskeyword, re.split(r"[.:()]", agent))):
+        named = None
     problems = [] if named else [f"{agent!r} is not of the form 'module:name' or 'module:name()'"]
     queries = [turn.query if turn.query is not None else query for turn in turns]
     if query is not None and queries and len(turns) == 1:

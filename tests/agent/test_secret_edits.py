@@ -86,7 +86,7 @@ async def test_an_argument_that_looks_like_dots_is_never_taken_for_a_secret(leng
     assert got[0][1] == arguments["logins"][0]["password"] == DOTS
 
 
-@pytest.mark.parametrize("how", ["review", "result", "raw decision", "model"])
+@pytest.mark.parametrize("how", ["review", "result", "answer", "raw decision", "model"])
 async def test_a_secret_object_in_an_edit_is_sent_as_its_value(how: str) -> None:
     """3.8.4: and not as the asterisks that it prints as."""
     got: list[Any] = []
@@ -99,6 +99,8 @@ async def test_a_secret_object_in_an_edit_is_sent_as_its_value(how: str) -> None
             answer: Any = review.edit(arguments)
         case "result":
             answer = result.edit(review.id, arguments)
+        case "answer":
+            answer = Answer.edit(review.id, arguments)
         case "model":
             answer = review.edit({"logins": [Login(user="cy", password=SecretStr("of-an-object"))], "comment": "c"})
         case _:
@@ -108,7 +110,7 @@ async def test_a_secret_object_in_an_edit_is_sent_as_its_value(how: str) -> None
 
 
 async def test_a_secret_printed_into_an_answer_is_refused() -> None:
-    """3.8.4: `Answer.edit` writes a secret object as asterisks, which never run."""
+    """3.8.4: the asterisks that a secret object prints as never run."""
     got: list[Any] = []
     agent = Agent("assistant", ScriptedClient(two_logins(), "done"), tools=connected_into(got), middleware=policy("connect"))
     (review,) = (await agent.run("go", thread_id="t")).pending
@@ -172,7 +174,7 @@ async def test_a_secret_whose_place_is_gone_is_not_run_as_dots() -> None:
 
 def test_a_plain_value_is_not_copied_for_its_secrets() -> None:
     """3.8.4: a value without secrets is given on as it is."""
-    from llm4s_notebook.agent._bare import bare
+    from llm4s_notebook.graph import bare
 
     value = {"a": [1, {"b": dataclasses.make_dataclass("D", [("x", int)])(1)}]}
     assert bare(value) is value
