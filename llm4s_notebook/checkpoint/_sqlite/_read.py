@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -18,7 +18,7 @@ from ._copies import parts, whole
 from ._event_json import from_text
 from ._find import find
 from ._naming import id_of
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, VALUE_HEAD
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, PARKED, VALUE_HEAD
 from ._thread_row import CODES, STATUSES, ThreadRow
 from ._trouble import damaged
 
@@ -52,7 +52,7 @@ _RUNNING = f"""{_LISTED} INDEXED BY llm4s_thread_running
     WHERE status = 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
 _WAITING = f"""SELECT w.thread, w.place, w.name, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
     FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source
-    WHERE w.thread IN ({{keys}}) AND w.died = {ALIVE} AND w.list = 0 AND w.section = 'parked' AND w.position = {VALUE_HEAD}"""
+    WHERE w.thread IN ({{keys}}) AND w.died = {ALIVE} AND w.list = 0 AND w.section = '{PARKED}' AND w.position = {VALUE_HEAD}"""
 
 _Row: TypeAlias = tuple[int, int, int, str, str, int, int, int, int | None, Any]
 """id, place, list, section, name, position, born, died, size of what it refers to, value"""
@@ -68,13 +68,19 @@ class Reading:
 
     def row(self, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
         """The thread's row; checked as far as it names other rows."""
+        return self._row(ThreadRow.load, connection, thread_id)
+
+    def _row(
+        self, load: Callable[[sqlite3.Connection, str], ThreadRow | None], connection: sqlite3.Connection, thread_id: str
+    ) -> ThreadRow | None:
         try:
-            return ThreadRow.load(connection, thread_id)
+            return load(connection, thread_id)
         except TypeError as error:
             raise damaged(self._path, f"the row of thread '{thread_id}': {error}") from error
 
     def head(self, connection: sqlite3.Connection, thread_id: str, now: datetime) -> Head:
-        row = self.row(connection, thread_id)
+        """With one statement, so that it needs no transaction."""
+        row = self._row(ThreadRow.glance, connection, thread_id)
         if row is None:
             return Head(None, None, None)
         try:

@@ -21,6 +21,7 @@ from typing import Final, TypeAlias
 
 from ...errors import StoreUnavailable
 
+PARKED: Final = "parked"  # a section of which a thread may have very many, and which lists of threads read
 MOST_ENTRIES: Final = (1 << 32) - 1  # that a thread can ever set
 FIRST_SEQ: Final = 1 << 56
 ALIVE: Final = 1 << 62
