@@ -133,7 +133,11 @@ describe("a thousand things that wait, in one panel (W2.1)", () => {
             ? { decision: "reject", chosen: true }
             : card.guardrail !== null
               ? { decision: "block", chosen: true }
-              : { decision: "reply", value: card.kind === "QUESTION" ? { start: "2026-12-01T22:00:00Z", silent: false } : { value: "eu" }, chosen: true },
+              : {
+                  decision: "reply",
+                  value: card.kind === "QUESTION" ? { start: "2026-12-01T22:00:00Z", silent: false } : { value: "eu" },
+                  chosen: true,
+                },
       ]),
     );
     const regions = fake.state.pending.filter((card) => card.kind === "MIDDLEWARE_QUESTION" && card.guardrail === null);
