@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { brief, type Path } from "../json";
+import { Plain } from "../text";
 import { ArrayControl } from "./array";
 import { check, limitsText } from "./check";
 import { shows } from "./fit";
@@ -38,11 +39,11 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
       <div class={`llm4s-field-head${group && path.length === 0 ? " llm4s-sr" : ""}`}>
         {group ? (
           <span class="llm4s-field-name" id={ids.label}>
-            {label}
+            <Plain text={label} />
           </span>
         ) : (
           <label class="llm4s-field-name" id={ids.label} for={fieldId(form, path)}>
-            {label}
+            <Plain text={label} />
           </label>
         )}
         <span class="llm4s-field-kind">
@@ -63,7 +64,7 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
       </div>
       {about !== "" && (
         <p class="llm4s-about" id={ids.about}>
-          {about}
+          <Plain text={about} />
         </p>
       )}
       {misfit && <p class="llm4s-misfit">{`Does not fit “${kindName(form.root, schema)}”, so it is shown as it is, in JSON.`}</p>}

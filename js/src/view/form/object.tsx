@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { isObject, type Path } from "../json";
+import { oneLine } from "../unseen";
 import { Field } from "./field";
 import { blank } from "./fit";
 import type { Plan, Schema } from "./schema";
@@ -29,7 +30,7 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
         disabled={form.disabled}
         onClick={() => form.edit(path, blank(form.root, asGroup(plan)) ?? {})}
       >
-        {`Add ${label}`}
+        {`Add ${oneLine(label)}`}
       </button>
     );
   }
