@@ -155,7 +155,7 @@ def main() -> None:
             page.wait_for_timeout(150)
             if act is not None:
                 act(page)
-            page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
+            page.screenshot(path=str(folder / f"{name}.png"), full_page=True, timeout=90_000)
             page.evaluate(axe)
             rules = {rule: {"enabled": False} for rule in NOT_OURS}
             found = page.evaluate("rules => axe.run(document.querySelector('#views'), {rules, resultTypes: ['violations']})", rules)

@@ -46,6 +46,9 @@ function parts(value: Json): number {
   return count;
 }
 
+/** A longer name is broken wherever it must be, so that it leaves room for its value. */
+const LONG_NAME = 24;
+
 function Rows({ fields, depth, rows }: { fields: [string, Json][]; depth: number; rows: readonly number[] }) {
   const [limit, setLimit] = useState(rows[depth] ?? 1);
   return (
@@ -53,7 +56,7 @@ function Rows({ fields, depth, rows }: { fields: [string, Json][]; depth: number
       <tbody>
         {fields.slice(0, limit).map(([name, item]) => (
           <tr key={name}>
-            <th scope="row">
+            <th scope="row" class={name.length > LONG_NAME ? "llm4s-long-name" : undefined}>
               <Plain text={name} />
             </th>
             <td>
