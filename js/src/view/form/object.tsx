@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { isObject, type Path } from "../json";
-import { visible } from "../unseen";
+import { oneLine } from "../unseen";
 import { check } from "./check";
 import { Field } from "./field";
 import { blank } from "./fit";
@@ -34,7 +34,7 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
           form.focus(path);
         }}
       >
-        {`Add ${visible(label)}`}
+        {`Add ${oneLine(label)}`}
       </button>
     );
   }
