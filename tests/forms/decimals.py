@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from .case import Case, do, never, nothing, refused, something, write
+from .case import Case, do, never, nothing, refused, refused_here, something, write
 
 
 class Money(BaseModel):
@@ -71,6 +71,6 @@ CASES = [
             write(("price", 0), "1.50", python=Decimal("1.50")),
             write(("price", 1), "3", python=Decimal(3)),
         ),
-        refused(write(("price", 1), "-")),
+        refused_here(write(("price", 1), "-")),
     ),
 ]

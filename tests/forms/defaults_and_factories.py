@@ -54,7 +54,7 @@ CASES = [
         {"needed": "x"},
         (
             write("needed", "y"),
-            write("text", ""),
+            do("text", "", write("text", "x"), write("text", "")),
             write("empty", "e"),
             write("number", "5", 5),
             write("price", "0.10", python=Decimal("0.10")),

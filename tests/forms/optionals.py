@@ -66,7 +66,7 @@ CASES = [
         AllOptional,
         {},
         (
-            write("text", "", ""),
+            do("text", "", write("text", "x"), write("text", "")),
             write("number", "0", 0),
             choose("flag", "no", False),
             do("items", [4], add("items"), write(("items", 0), "4")),

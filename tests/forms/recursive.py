@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from .case import Case, add, do, never, nothing, refused, write
+from .case import Case, add, do, never, refused, something, write
 
 
 class Tree(BaseModel):
@@ -42,6 +42,9 @@ def _down(depth: int, last: str) -> tuple[str, ...]:
     return (*["next"] * depth, last)
 
 
+END = _down(11, "next")
+LAST = do(END, {"value": 7}, something(END), add(END), write((*END, "value"), "7"), python=Chain(value=7))
+
 CASES = [
     Case(
         "tree",
@@ -66,7 +69,7 @@ CASES = [
         "chain",
         Chain,
         _chain(12),
-        (*(write(_down(depth, "value"), str(100 + depth), 100 + depth) for depth in range(12)), nothing(_down(11, "next"))),
+        (*(write(_down(depth, "value"), str(100 + depth), 100 + depth) for depth in range(12)), LAST),
         refused(write(_down(9, "value"), "13", 13)),
     ),
     Case(
@@ -85,7 +88,14 @@ CASES = [
                 python=Step(title="x"),
             ),
             write(("steps", 1, "title"), "come"),
-            nothing(("steps", 1, "plan")),
+            do(
+                ("steps", 1, "plan"),
+                {"goal": "y"},
+                something(("steps", 1, "plan")),
+                add(("steps", 1, "plan")),
+                write(("steps", 1, "plan", "goal"), "y"),
+                python=Plan(goal="y"),
+            ),
         ),
         refused(write(("steps", 0, "plan", "goal"), "bad")),
     ),

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from llm4s_notebook.agent._arguments import InvalidArguments, decode_arguments
-from llm4s_notebook.agent._codec import Codec
+from llm4s_notebook.agent import InvalidArguments
 
 from .case import GONE, Case, at, leaves
 from .corpus import CORPUS, KINDS
+from .kernel import decoded
 
 
 @pytest.fixture(params=CORPUS.values(), ids=lambda case: case.name)
 def case(request: pytest.FixtureRequest) -> Case:
     return request.param
-
-
-def decoded(case: Case, value: Any) -> Any:
-    """The value as strictly decoded as a tool's arguments are (D4)."""
-    return case.takes(decode_arguments(Codec[Any](case.type, what=case.name), value))
 
 
 def test_there_are_sixty_models_and_each_kind_has_some():
