@@ -84,10 +84,10 @@ class Kernel:
         self._sessions |= dict.fromkeys(names, session)
 
     def document(self, name: str) -> dict[str, Json]:
-        """The session's document as a browser gets it, with this one card."""
+        """The session's document as a browser gets it, with this one card and without what a panel does not draw."""
         state = self._sessions[name].state().model_dump(mode="json")
         state["pending"] = [card for card in state["pending"] if name in (card["tool_name"], card["middleware"])]
-        state["messages"] = []
+        state |= {"messages": [], "graph": state["graph"] | {"nodes": [], "edges": []}}
         return state
 
     def submit(self, name: str, value: Json) -> dict[str, Json]:

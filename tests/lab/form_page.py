@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from playwright.sync_api import Locator, Page, expect
 
@@ -114,6 +114,20 @@ class FormPage:
         if control.count() == 0 or control.evaluate("one => one.matches('button, .llm4s-key')"):
             return True
         return control.evaluate("one => (one.closest('[role=radiogroup]') ?? one).getAttribute('aria-invalid') === 'true'")
+
+    def json_places(self) -> list[Place]:
+        """The places that are drawn as JSON."""
+        ids = self.root.locator("textarea.llm4s-json").evaluate_all("all => all.map(one => one.id)")
+        return [tuple(json.loads(unquote(id[id.index("%5B") :]))) for id in ids]
+
+    def shows_text(self, place: Place, value: Json) -> bool:
+        """Whether the control at a place holds the value as a text, or hides it because it is a secret."""
+        control = self.at(place)
+        if control.count() == 0:
+            return False
+        return control.get_attribute("type") == "password" or control.input_value() == (
+            value if isinstance(value, str) else json.dumps(value)
+        )
 
     # -- what a person does ------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,14 @@ CASES = list(CORPUS.values())
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Kernel]:
+    made = Kernel(CASES)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def answered(kernel: Kernel) -> Iterator[Kernel]:
+    """The same sessions again, to be really answered."""
     made = Kernel(CASES)
     yield made
     made.close()
@@ -58,12 +67,13 @@ def same(value: Any, other: Any) -> bool:
     return json.dumps(as_numbers(value), sort_keys=True) == json.dumps(as_numbers(other), sort_keys=True)
 
 
-def test_untouched_it_arrives_equal(form: FormPage, kernel: Kernel, case: Case):
-    """W2.9: nothing is put in, left out, turned round or rewritten by being shown."""
-    began = shown(form, kernel, case)
+def test_untouched_it_arrives_equal(form: FormPage, answered: Kernel, case: Case):
+    """W2.9: nothing is put in, left out, turned round or rewritten by being shown; and the session takes it (D4)."""
+    began = shown(form, answered, case)
     request = form.submit()
     assert request is not None, form.root.inner_text()
     assert same(value_in(request), began)
+    assert answered.handle(case.name, request)["kind"] == "done"
 
 
 def test_each_edit_arrives_exactly_as_entered(form: FormPage, kernel: Kernel, case: Case):
@@ -118,3 +128,65 @@ def as_numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [as_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def test_what_violates_the_schema_is_shown_as_it_is_and_arrives_as_it_was(form: FormPage, kernel: Kernel, case: Case):
+    """W2.9: a value of the wrong type at one place, another for each model, is JSON there and nowhere else, and is sent as it is (W2.8)."""
+    places = [place for place in nodes(case.sample) if place]
+    began = as_arguments(kernel.document(case.name), case.sample)
+    normal = form.show(as_question(kernel.document(case.name)), began).json_places()
+    place = random.Random(case.name).choice(places or [()])
+    value = put(copy.deepcopy(began), place, swapped(at_json(began, place)))
+    form.show(as_question(kernel.document(case.name)), value)
+    here = [found for found in form.json_places() if found == place[: len(found)]]
+    assert here or form.shows_text(place, at_json(value, place)), f"{place} is not shown as it is"
+    for found in here:
+        assert same(json.loads(form.at(found).input_value()), at_json(value, found))
+    assert {*form.json_places()} <= {*normal, *here}
+    request = form.submit()
+    if request is None:
+        form.press("send-anyway")
+        (request,) = form.sent()
+    assert same(value_in(request), value)
+
+
+def as_question(document: Any) -> Any:
+    """The same form as a tool's question, whose answer may be sent although it does not fit (W2.8)."""
+    (card,) = document["pending"]
+    schema = card["arguments_schema"] or card["answer_schema"]
+    document["pending"] = [card | {"kind": "QUESTION", "lenient": True, "arguments": None, "answer_schema": schema, "question": "?"}]
+    return document
+
+
+def as_arguments(document: Any, sample: Any) -> Any:
+    arguments = document["pending"][0]["arguments"]
+    return sample if arguments is None else arguments
+
+
+def nodes(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield place
+    for step, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from nodes(item, (*place, step))
+
+
+def at_json(value: Any, place: tuple[Any, ...]) -> Any:
+    for step in place:
+        value = value[step]
+    return value
+
+
+def swapped(value: Any) -> Any:
+    """A value of another type."""
+    match value:
+        case None:
+            return {"x": 1}
+        case bool():
+            return "no"
+        case str():
+            return 5
+        case int() | float():
+            return "PT5M"
+        case list():
+            return "x"
+        case _:
+            return [1]
