@@ -207,13 +207,23 @@ def at(made: Any, path: Path) -> Any:
     return made
 
 
+def missed(case: Case, made: Any) -> list[str]:
+    """The edits of a case that are not in what was decoded, as lines."""
+    return [
+        f"{edit.path}: {at(made, edit.path)!r}, not {edit.python!r}"
+        for edit in case.edits
+        if edit.python is not GONE
+        and not (at(made, edit.path) == edit.python and isinstance(edit.python, bool) == isinstance(at(made, edit.path), bool))
+    ]
+
+
 def _step(made: Any, step: str | int) -> Any:
     if isinstance(made, BaseModel):
         for field_name, info in type(made).model_fields.items():
             alias = info.validation_alias or info.alias
             names = getattr(alias, "choices", [alias])
             if step in (field_name, *names):
-                return getattr(made, field_name)
+                return vars(made)[field_name]
         return (made.model_extra or {})[step]
     if isinstance(made, dict):
         found = cast(dict[Any, Any], made)

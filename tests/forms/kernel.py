@@ -33,11 +33,15 @@ def decoded(case: Case, value: Json) -> Any:
     return case.takes(decode_arguments(Codec[Any](case.type, what=case.name), value))
 
 
-def tool_of(case: Case) -> AskingTool[Any, Any, Any]:
-    """A tool whose arguments are the case's model; every call wants approval."""
+def tool_of(case: Case, ran: dict[str, Any] | None = None) -> AskingTool[Any, Any, Any]:
+    """A tool whose arguments are the case's model; every call wants approval, and `ran` keeps what it then runs with."""
 
     async def execute(self: Any, args: Any, context: ToolContext) -> ToolOutcome:
-        return NeedsApproval("a person looks first") if not context.approved else Success("done")
+        if not context.approved:
+            return NeedsApproval("a person looks first")
+        if ran is not None:
+            ran[case.name] = case.takes(args)
+        return Success("done")
 
     async def resume(self: Any, args: Any, question: Any, answer: Any, context: ToolContext) -> ToolOutcome:
         return Success("never asked")
@@ -47,11 +51,16 @@ def tool_of(case: Case) -> AskingTool[Any, Any, Any]:
     return types.new_class(case.name, (base,), {}, lambda namespace: namespace.update(members))()
 
 
-def asker_of(case: Case) -> AskingMiddleware[Any, Any]:
+def asker_of(case: Case, ran: dict[str, Any] | None = None) -> AskingMiddleware[Any, Any]:
     """A middleware whose answer is the case's type: a type that is no object has no call to be the arguments of."""
 
     async def before_agent(self: Any, query: str, context: RunContext) -> Any:
-        return query if self.answered(context) else self.ask(Question(about=case.name))
+        given = self.answered(context)
+        if given is None:
+            return self.ask(Question(about=case.name))
+        if ran is not None:
+            ran[case.name] = case.takes(given.answer)
+        return query
 
     members = {"id": case.name, "before_agent": before_agent}
     base: Any = AskingMiddleware[Question, case.type]  # pyright: ignore

@@ -53,49 +53,12 @@ CONTENT = """<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Secu
 <body style="margin: 12px; {colours}"><div id="view" style="max-width: {width}px"></div></body>"""
 
 
-class FormPage:
-    """The card that the page shows now, with its form open."""
+class FormOnPage:
+    """The form of one card, found by its places: what a person does to it, and what it shows."""
 
-    def __init__(self, page: Page, *, width: int = 900, dark: bool = False) -> None:
+    def __init__(self, page: Page, root: Locator) -> None:
         self.page = page
-        self.complaints: list[str] = []
-        page.set_default_timeout(5_000)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
-        colours = "background: #111; color: #eee" if dark else "background: #fff"
-        style = (STATIC / "llm4s.css").read_text(encoding="utf-8")
-        page.set_content(CONTENT.format(policy=POLICY, style=style, width=width, colours=colours))
-        page.evaluate(HOST.replace("SETTLE", str(SETTLE_MS)), [(STATIC / "review_panel.js").read_text(encoding="utf-8"), dark])
-
-    def show(self, document: dict[str, Json], value: Json = None) -> FormPage:
-        """Show a session's document of one card. A question's form begins with `value`, an approval's with the arguments."""
-        (card,) = document["pending"]
-        approval = card["kind"] == "APPROVAL"
-        drafts = {} if approval else {card["id"]: {"decision": "reply", "value": value}}
-        self.page.evaluate("([state, drafts]) => show(JSON.parse(state), JSON.parse(drafts))", [json.dumps(document), json.dumps(drafts)])
-        self.root = self.page.locator(f'[data-card="{card["id"]}"]')
-        if approval:
-            self.press("edit")
-        expect(self.root.locator(".llm4s-form")).to_be_visible()
-        return self
-
-    def press(self, testid: str) -> None:
-        button = self.root.locator(f'[data-testid="{testid}"]')
-        expect(button).not_to_have_attribute("aria-disabled", "true")
-        button.click()
-
-    def sent(self) -> list[Json]:
-        """What a person's presses have sent, with every number as it was written."""
-        return [json.loads(text) for text in self.page.evaluate("() => window.sent")]
-
-    def submit(self) -> Json:
-        """Press the button that sends; return the request, or None where the form keeps it."""
-        self.press("submit-card")
-        sent = self.sent()
-        return sent[-1] if sent else None
-
-    def reply(self, message: Json) -> None:
-        self.page.evaluate("message => reply(JSON.parse(message))", json.dumps(message))
+        self.root = root
 
     # -- places ------------------------------------------------------------------------------------------------------
 
@@ -181,6 +144,51 @@ class FormPage:
 
     def _beside(self, place: Place, words: str) -> None:
         self.head(place).get_by_text(words, exact=True).click()
+
+
+class FormPage(FormOnPage):
+    """The card that the page shows now, with its form open."""
+
+    def __init__(self, page: Page, *, width: int = 900, dark: bool = False) -> None:
+        super().__init__(page, page.locator("[data-card]"))
+        self.complaints: list[str] = []
+        page.set_default_timeout(5_000)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        colours = "background: #111; color: #eee" if dark else "background: #fff"
+        style = (STATIC / "llm4s.css").read_text(encoding="utf-8")
+        page.set_content(CONTENT.format(policy=POLICY, style=style, width=width, colours=colours))
+        page.evaluate(HOST.replace("SETTLE", str(SETTLE_MS)), [(STATIC / "review_panel.js").read_text(encoding="utf-8"), dark])
+
+    def show(self, document: dict[str, Json], value: Json = None) -> FormPage:
+        """Show a session's document of one card. A question's form begins with `value`, an approval's with the arguments."""
+        (card,) = document["pending"]
+        approval = card["kind"] == "APPROVAL"
+        drafts = {} if approval else {card["id"]: {"decision": "reply", "value": value}}
+        self.page.evaluate("([state, drafts]) => show(JSON.parse(state), JSON.parse(drafts))", [json.dumps(document), json.dumps(drafts)])
+        self.root = self.page.locator(f'[data-card="{card["id"]}"]')
+        if approval:
+            self.press("edit")
+        expect(self.root.locator(".llm4s-form")).to_be_visible()
+        return self
+
+    def press(self, testid: str) -> None:
+        button = self.root.locator(f'[data-testid="{testid}"]')
+        expect(button).not_to_have_attribute("aria-disabled", "true")
+        button.click()
+
+    def sent(self) -> list[Json]:
+        """What a person's presses have sent, with every number as it was written."""
+        return [json.loads(text) for text in self.page.evaluate("() => window.sent")]
+
+    def submit(self) -> Json:
+        """Press the button that sends; return the request, or None where the form keeps it."""
+        self.press("submit-card")
+        sent = self.sent()
+        return sent[-1] if sent else None
+
+    def reply(self, message: Json) -> None:
+        self.page.evaluate("message => reply(JSON.parse(message))", json.dumps(message))
 
 
 def _suffix(place: Place) -> str:
