@@ -42,7 +42,7 @@ export function ArrayControl({ path, plan, label }: ArrayControlProps) {
             schema={plan.prefix[index] ?? of ?? {}}
             label={`${label} ${index + 1}`}
             required={needed || index >= plan.prefix.length}
-            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : <></>}
+            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : null}
           />
         );
       })}

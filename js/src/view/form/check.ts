@@ -34,7 +34,9 @@ const wrongType = (path: Path, wanted: string): Fault => ({ path, message: `Must
 function checkUnion(root: Schema, plan: Extract<Plan, { kind: "union" }>, value: Json, path: Path): Fault[] {
   if (value === null && plan.nullable) return [];
   const branch = plan.branches[branchOf(root, plan.branches, value)];
-  return branch === undefined ? [{ path, message: "Fits none of the possible kinds." }] : check(root, branch, value, path);
+  return branch === undefined
+    ? [{ path, message: isObject(value) && Object.keys(value).length === 0 ? "Fill this in." : "Fits none of the possible kinds." }]
+    : check(root, branch, value, path);
 }
 
 function checkArray(root: Schema, plan: Extract<Plan, { kind: "array" }>, schema: Schema, value: Json[], path: Path): Fault[] {

@@ -5,6 +5,7 @@ import { check } from "./check";
 import { Control } from "./control";
 import { shownAsJson } from "./fit";
 import { limitsText } from "./limits";
+import { Misfit } from "./misfit";
 import { kindName } from "./names";
 import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
 import { type FormScope, fieldId, useForm } from "./scope";
@@ -69,7 +70,7 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
           <Plain text={about} />
         </p>
       )}
-      {json && plan.kind !== "any" && <p class="llm4s-misfit">{`Does not fit “${kind}”, so it is shown as it is, in JSON.`}</p>}
+      {json && plan.kind !== "any" && !(plan.kind === "union" && plan.branches.length > 1) && <Misfit kind={kind} />}
       <Control path={path} schema={schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
       {!required && value === undefined && path.length > 0 && <p class="llm4s-hint">{defaultText(full)}</p>}
       <Faults

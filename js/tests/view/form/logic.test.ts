@@ -27,7 +27,7 @@ describe("schemas", () => {
     const fields = money.properties as Record<string, Schema>;
     expect(kindName(money, fields.amount ?? {})).toBe("decimal number");
     expect(planOf(money, fields.discount ?? {})).toMatchObject({ kind: "union", nullable: true });
-    expect(kindName(money, fields.discount ?? {})).toBe("number or nothing");
+    expect(kindName(money, fields.discount ?? {})).toBe("decimal number or nothing");
   });
 
   it("flattens a nullable discriminated union in its order", () => {
