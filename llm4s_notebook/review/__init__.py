@@ -7,7 +7,21 @@ from ._front_end import FrontEnd, register
 from ._graph_thread import GraphThread
 from ._review import Reviewer, review
 from ._session import Session
+from ._texts import TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 
-__all__ = ["Breakpoints", "FrontEnd", "GraphThread", "Reviewer", "Session", "register", "review"]
+__all__ = [
+    "Breakpoints",
+    "FrontEnd",
+    "GraphThread",
+    "Reviewer",
+    "Session",
+    "TextRefusal",
+    "TextReviewer",
+    "TextSession",
+    "TextTable",
+    "TextVerdict",
+    "register",
+    "review",
+]
 
 make_callable(__name__)
