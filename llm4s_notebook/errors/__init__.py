@@ -8,6 +8,7 @@ Llm4sError
 │   ├─ PendingInterrupts · InvalidResume · NotSuspended · IncompleteRun · NothingToRecover
 │   ├─ RestoreRejected · UnsupportedCheckpointFormat · DecodeError · EncodeError
 │   ├─ ReplayUnavailable · SubscriptionLagged
+│   ├─ DecisionLogDamaged
 │   └─ Refused · GuardrailBlocked
 ├─ RunError           an admitted run ended badly; `thread_id` and `run_id` say which
 │   ├─ NodeFailed ─ ToolFailed · MiddlewareFailed · ModelFailed
@@ -28,6 +29,7 @@ from ._refusal import (
     CheckpointConflict,
     CheckpointNotFound,
     ConfigError,
+    DecisionLogDamaged,
     DecodeError,
     EncodeError,
     ForeignExecution,
@@ -79,6 +81,7 @@ __all__ = [
     "CheckpointWriteFailed",
     "ConfigError",
     "DeadlineExceeded",
+    "DecisionLogDamaged",
     "DecodeError",
     "EncodeError",
     "ForeignExecution",

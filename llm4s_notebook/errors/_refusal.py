@@ -285,3 +285,17 @@ class GuardrailBlocked(Refusal):
         self.guardrail = printable(str(guardrail))
         self.reason = printable(str(reason))
         super().__init__(self.reason, where=f"guardrail '{self.guardrail}'", next_step="change the text; the thread is usable at once")
+
+
+class DecisionLogDamaged(Refusal):
+    """A line of a decision log cannot be read, or says other things than when it was written. Lines count from 1."""
+
+    def __init__(self, *, file: str, line: int, problem: str) -> None:
+        self.file = file
+        self.line = line
+        self.problem = problem
+        super().__init__(
+            f"the decision log is damaged: {problem}",
+            where=f"{file} line {line}",
+            next_step="put the file back from a copy, or take that line out and keep it elsewhere; nothing was changed",
+        )

@@ -3,6 +3,8 @@
 
 from ._breakpoints import Breakpoints
 from ._callable import make_callable
+from ._decision_log import DecisionLog
+from ._decision_record import DecisionRecord
 from ._front_end import FrontEnd, register
 from ._graph_thread import GraphThread
 from ._review import Reviewer, review
@@ -11,6 +13,8 @@ from ._texts import TextRefusal, TextReviewer, TextSession, TextTable, TextVerdi
 
 __all__ = [
     "Breakpoints",
+    "DecisionLog",
+    "DecisionRecord",
     "FrontEnd",
     "GraphThread",
     "Reviewer",

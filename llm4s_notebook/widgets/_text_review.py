@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from ..agent import GuardrailPhase, GuardrailVerdict
 from ..guardrails import Guardrail
-from ..review import TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
+from ..review import DecisionLog, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 from ..wire import TextsState
 from ._bundle import script, styles
 from ._texts_twin import as_html, as_text, headline
@@ -39,7 +39,7 @@ class TextReview(anywidget.AnyWidget):
         guardrails: Iterable[Guardrail] | Guardrail = (),
         *,
         phase: GuardrailPhase = GuardrailPhase.OUTPUT,
-        decisions: Any = None,
+        decisions: DecisionLog | None = None,
         principal: str | None = None,
         concurrency: int = 8,
     ) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -15,6 +14,7 @@ from ...agent import GuardrailPhase, GuardrailReview, GuardrailVerdict
 from ...checkpoint import Clock
 from ...models import Json
 from ...wire import TextMark
+from .._decision_log import DecisionLog
 from .._observers import Observers
 
 KIND = "TEXT_REVIEW"
@@ -46,18 +46,6 @@ class TextVerdict:
         return self.verdict.verdict
 
 
-class Decisions(Protocol):
-    """What of a `DecisionLog` is used here."""
-
-    def record(
-        self, *, thread_id: str, interrupt_id: str, kind: str, shown: Json, answered: Json, who: str | None, seconds: float | None
-    ) -> object: ...
-
-    def records(self) -> Sequence[Any]: ...
-
-    def check_writable(self) -> None: ...
-
-
 _REVIEW = TypeAdapter(GuardrailReview)
 
 
@@ -68,7 +56,7 @@ class VerdictMemory:
     last one counts; one that was taken back is none. May be used from any thread.
     """
 
-    def __init__(self, decisions: Decisions | None, principal: str | None, clock: Clock) -> None:
+    def __init__(self, decisions: DecisionLog | None, principal: str | None, clock: Clock) -> None:
         self.changed: Observers[Key] = Observers()
         self.decisions = decisions
         self._principal = principal
@@ -139,7 +127,7 @@ def _answered(given: TextVerdict | None) -> Json:
     return {"verdict": given.verdict.verdict, "text": given.verdict.text, "note": given.note}
 
 
-def _taken_up(decisions: Decisions) -> dict[Key, TextVerdict]:
+def _taken_up(decisions: DecisionLog) -> dict[Key, TextVerdict]:
     found: dict[Key, TextVerdict] = {}
     for record in decisions.records():
         if record.kind != KIND:

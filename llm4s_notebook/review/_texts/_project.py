@@ -48,7 +48,7 @@ def storage(memory: VerdictMemory) -> str:
     """Where verdicts are kept, in words a person reads."""
     if memory.decisions is None:
         return "verdicts are in this kernel's memory only"
-    return f"verdicts are kept in {getattr(memory.decisions, 'path', 'the decision log')}"
+    return f"verdicts are kept in {memory.decisions.path}"
 
 
 def rows(results: Results, positions: Sequence[int]) -> list[TextRow]:

@@ -12,6 +12,7 @@ from ...checkpoint import Clock, SystemClock
 from ...errors import ConfigError
 from ...guardrails import Guardrail, as_guardrails
 from ...wire import TextMarks, TextsState
+from .._decision_log import DecisionLog
 from .._drafts import Drafts
 from .._front_end import front_end
 from .._home import TICK, Home
@@ -19,7 +20,7 @@ from .._observers import Observers, Pacer
 from ._check import labelled
 from ._export import dataframe, record
 from ._given import Texts, texts_of
-from ._memory import Decisions, Key, TextVerdict, VerdictMemory
+from ._memory import Key, TextVerdict, VerdictMemory
 from ._project import document
 from ._refusal import TextRefusal
 from ._requests import Say, TextDesk
@@ -53,7 +54,7 @@ class TextSession:
         guardrails: Iterable[Guardrail] | Guardrail,
         *,
         phase: GuardrailPhase = GuardrailPhase.OUTPUT,
-        decisions: Decisions | None = None,
+        decisions: DecisionLog | None = None,
         principal: str | None = None,
         concurrency: int = AT_ONCE,
         clock: Clock = SystemClock(),  # noqa: B008 - holds no state
