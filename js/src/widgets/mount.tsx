@@ -1,5 +1,5 @@
 import type { AnyModel } from "@anywidget/types";
-import type { ComponentType } from "preact";
+import type { JSX } from "preact";
 import { render } from "preact";
 import { Desk } from "../bridge/desk";
 import { freshId } from "../bridge/ids";
@@ -9,13 +9,23 @@ import { followTheme } from "../view/theme";
 import type { Options, SessionState } from "../wire/index";
 
 type Model = AnyModel<{ state: SessionState; options: Options }>;
-type View = ComponentType<{ desk: ViewDesk; prefix: string; root: HTMLElement }>;
+type View<D> = (props: { desk: D; prefix: string; root: HTMLElement }) => JSX.Element | null;
+
+/** What the page itself asks of a desk, whatever it shows. */
+interface AnyDesk {
+  readonly link: { touched(): void };
+  readonly store: { flush(): void };
+  dispose(): void;
+}
+
+/** A session's widget. */
+export const widget = (View: View<ViewDesk>) => mounted<Desk, Model>(View, (model) => new Desk(kernelOf(model)));
 
 /** A widget as anywidget wants it: each view has its own desk, ids and listeners, and takes them away when it goes. */
-export function widget(View: View) {
+export function mounted<D extends AnyDesk, M>(View: View<D>, open: (model: M) => D) {
   return {
-    render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-      const desk = new Desk(kernelOf(model));
+    render({ model, el }: { model: M; el: HTMLElement }): () => void {
+      const desk = open(model);
       const root = document.createElement("div");
       root.className = "llm4s-root";
       el.append(root);
@@ -51,7 +61,7 @@ function keepKeys(root: HTMLElement): () => void {
 const KEY_EVENTS = ["keydown", "keypress", "keyup"];
 
 /** Ask whether the kernel is there when a person comes to the view, and save drafts before the page may go. */
-function stayInTouch(root: HTMLElement, desk: Desk): () => void {
+function stayInTouch(root: HTMLElement, desk: AnyDesk): () => void {
   const touched = () => desk.link.touched();
   const shownOrHidden = () => (document.visibilityState === "hidden" ? desk.store.flush() : touched());
   const leaving = () => desk.store.flush();
