@@ -1,8 +1,8 @@
-"""Guardrails over many texts, and a person's verdicts on what they refuse: the widget that draws a `TextSession` (T1 to T4)."""
+"""Guardrails over many texts, and a person's verdicts on what they refuse: the widget that draws a `TextSession` (T1 to T3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import anywidget
@@ -31,6 +31,8 @@ class TextReview(anywidget.AnyWidget):
     _esm = script("text_review")
     _css = styles()
 
+    _stops: tuple[Callable[[], None], ...] = ()  # also of one whose texts were refused, which is closed all the same
+
     state = traitlets.Dict().tag(sync=True)
 
     def __init__(
@@ -50,7 +52,7 @@ class TextReview(anywidget.AnyWidget):
         )
         super().__init__(state=self._session.state().model_dump(mode="json"))
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
-        self._stops = [self._session.observe(self._draw), self._session.observe_messages(self._say)]
+        self._stops = (self._session.observe(self._draw), self._session.observe_messages(self._say))
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -167,5 +169,5 @@ class TextReview(anywidget.AnyWidget):
         """Stop drawing; every view of the widget disappears."""
         for stop in self._stops:
             stop()
-        self._stops = []
+        self._stops = ()
         super().close()

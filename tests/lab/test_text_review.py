@@ -54,7 +54,7 @@ def opened(lab: Lab, folder: str, *cells: str) -> Notebook:
 
 
 def test_ten_thousand_texts_are_judged_by_keyboard_and_a_reload_keeps_the_verdicts(lab: Lab) -> None:
-    """T3.1, T4.1, W5.6: few rows in the page, five verdicts by keys that reach no cell, all of them there after a reload."""
+    """T3.1, T3.3, W5.6: few rows in the page, five verdicts by keys that reach no cell, all of them there after a reload."""
     notebook = opened(lab, "texts-keys")
     for index in range(2):
         notebook.run(index)
@@ -112,7 +112,9 @@ def test_ten_thousand_texts_are_judged_by_keyboard_and_a_reload_keeps_the_verdic
     expect(page.by("texts-left")).to_contain_text(f"{REFUSED - 5:,} undecided")
     expect(page.row(7)).to_have_attribute("data-mark", "allow")
     expect(page.row(21)).to_have_attribute("data-mark", "edit")
-    verdicts = "{text[14:16].strip(): (given.mark, given.note, given.by) for text, given in check.verdicts.items() if text.startswith('Dear')}"
+    verdicts = (
+        "{text[14:16].strip(): (given.mark, given.note, given.by) for text, given in check.verdicts.items() if text.startswith('Dear')}"
+    )
     assert notebook.kernel(verdicts) == {
         "0,": ["block", None, "rita"],
         "7,": ["allow", None, "rita"],
@@ -139,5 +141,5 @@ def test_other_guardrails_are_compared_and_axe_finds_nothing_in_either_theme(lab
         page.shot(f"texts-tuned-{theme}")
         serious = [one for one in lab.axe(".llm4s-root") if one["impact"] in ("serious", "critical")]
         assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in serious] == []
-    lab.page.set_viewport_size({"width": 520, "height": 900})
+    lab.page.set_viewport_size({"width": 690, "height": 900})
     page.shot("texts-narrow-dark")

@@ -102,8 +102,8 @@ export class TextsDesk {
     });
   }
 
+  /** Open a text. The one before stays to be seen until this one has come; decided about it can no longer be. */
   select(position: number): void {
-    if (this.current.value !== position) this.opened.value = null;
     this.current.value = position;
     this.open(position);
   }
@@ -223,7 +223,7 @@ export class TextsDesk {
     this.found.value = { filter, positions, places };
     const current = this.current.value;
     if (current !== null && places.has(current)) {
-      if (this.opened.value === null || this.state.value?.running === false) this.open(current);
+      if (this.opened.value?.position !== current || this.state.value?.running === false) this.open(current);
       return;
     }
     const first = positions.find((position) => marks.get(position) === "undecided") ?? positions[0];

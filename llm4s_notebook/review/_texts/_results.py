@@ -33,7 +33,7 @@ class Results:
         self.memory = memory
         self.version = 0
         self.labels = tuple(one.label for one in guardrails)  # the guardrails by the names they are shown under
-        self._before = before
+        self._before = before if before is not None and any(before) else None
         self._keys = [printable(text) for text in texts.values]  # as verdicts are kept
         self._places: dict[str, list[int]] = {}
         for position, text in enumerate(self._keys):
@@ -113,6 +113,10 @@ class Results:
             return verdict.review
         said = "is not checked yet: run the guardrails first" if now is None else "passes every guardrail: there is nothing to decide"
         raise ConfigError(field="decide", problems=[f"text {self.texts.ids[position]!r} {said}"])
+
+    def is_at(self, position: int, text: str) -> bool:
+        """Whether this text stands there."""
+        return position < len(self._keys) and self._keys[position] == printable(text)
 
     def having(self, key: Key) -> list[int]:
         """The positions of a verdict's text: equal texts share it."""

@@ -134,7 +134,12 @@ class TextSession:
         Raises: ConfigError for an id that is none, that several different texts have, or whose text there is nothing to decide
         about; for a blank edit (4.1.4) and one that changes nothing; what the log raises. Then nothing has changed.
         """
-        position = which.position if isinstance(which, TextRefusal) else self._position(which)
+        if isinstance(which, TextRefusal):
+            position = which.position
+            if not self._results.is_at(position, which.text):
+                raise ConfigError(field="decide", problems=[f"the refusal of text {which.id!r} is of another review, of other texts"])
+        else:
+            position = self._position(which)
         return self._give(position, _verdict(verdict), note, None)
 
     def _give(self, position: int, verdict: GuardrailVerdict, note: str | None, seconds: float | None) -> TextVerdict:

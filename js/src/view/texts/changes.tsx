@@ -4,17 +4,18 @@ import { numberText } from "./words";
 
 interface Change {
   readonly show: TextFilter["show"] & keyof TextCounts;
-  readonly words: string;
+  /** One text, and several. */
+  readonly words: readonly [string, string];
   readonly look: "good" | "bad" | "plain";
 }
 
 const AGAINST: readonly Change[] = [
-  { show: "newly_refused", words: "newly refused", look: "plain" },
-  { show: "newly_passing", words: "newly passing", look: "plain" },
+  { show: "newly_refused", words: ["newly refused", "newly refused"], look: "plain" },
+  { show: "newly_passing", words: ["newly passing", "newly passing"], look: "plain" },
 ];
 const AGREEMENT: readonly Change[] = [
-  { show: "mended", words: "false alarms that pass now", look: "good" },
-  { show: "missed", words: "blocked texts that pass now", look: "bad" },
+  { show: "mended", words: ["false alarm passes now", "false alarms pass now"], look: "good" },
+  { show: "missed", words: ["blocked text passes now", "blocked texts pass now"], look: "bad" },
 ];
 
 /** What other guardrails changed: texts newly refused and newly passing, false alarms that are gone, blocked texts that come through. */
@@ -39,7 +40,7 @@ export function Changes({ desk }: { desk: TextsDesk }) {
             aria-pressed={desk.filter.value.show === show}
             onClick={() => desk.look({ show, verdict: "any", guardrail: null, search: "" })}
           >
-            <strong>{numberText(count)}</strong> {words}
+            <strong>{numberText(count)}</strong> {words[count === 1 ? 0 : 1]}
           </button>
         );
       })}

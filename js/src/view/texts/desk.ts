@@ -31,7 +31,7 @@ export interface TextsDesk {
   readonly marks: ReadonlySignal<ReadonlyMap<number, TextMark>>;
   readonly rows: ReadonlySignal<ReadonlyMap<number, TextRow>>;
   readonly current: ReadonlySignal<number | null>;
-  /** All of the current text; null until it has come. */
+  /** All of a text: the current one as soon as it has come, until then the one before. */
   readonly opened: ReadonlySignal<OpenedText | null>;
   /** Positions whose verdict is on its way. */
   readonly sending: ReadonlySignal<ReadonlySet<number>>;

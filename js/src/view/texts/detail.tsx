@@ -19,10 +19,17 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
   const opened = desk.opened.value;
   if (desk.current.value === null) return null;
   if (opened === null) return <div class="llm4s-texts-detail llm4s-is-loading" data-testid="texts-detail" aria-busy="true" />;
+  const late = opened.position !== desk.current.value;
   const draft = draftOf(desk, opened.position);
   const closed = desk.connection.value === "lost" || !canDecide(desk);
   return (
-    <article class="llm4s-texts-detail" data-testid="texts-detail" data-position={opened.position} aria-label={`Text ${opened.id}`}>
+    <article
+      class={`llm4s-texts-detail${late ? " llm4s-is-late" : ""}`}
+      data-testid="texts-detail"
+      data-position={opened.position}
+      aria-label={`Text ${opened.id}`}
+      aria-busy={late}
+    >
       <h3 class="llm4s-heading">
         <Plain text={opened.id} />
         <Standing opened={opened} />

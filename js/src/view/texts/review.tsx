@@ -44,24 +44,26 @@ export function TextsView({ desk, prefix }: { desk: TextsDesk; prefix: string })
       <Changes desk={desk} />
       <div class="llm4s-texts-tools">
         <Filters desk={desk} prefix={prefix} />
-        <button
-          type="button"
-          class="llm4s-button llm4s-quiet llm4s-small"
-          data-testid="texts-undo"
-          disabled={state === null || !state.can_undo || desk.connection.value === "lost"}
-          onClick={() => desk.undo()}
-        >
-          Undo
-        </button>
-        <button
-          type="button"
-          class="llm4s-button llm4s-quiet llm4s-small llm4s-help-button"
-          aria-expanded={helping}
-          aria-label="Keyboard help"
-          onClick={() => setHelping((on) => !on)}
-        >
-          ?
-        </button>
+        <span class="llm4s-texts-aside">
+          <button
+            type="button"
+            class="llm4s-button llm4s-quiet llm4s-small"
+            data-testid="texts-undo"
+            disabled={state === null || !state.can_undo || desk.connection.value === "lost"}
+            onClick={() => desk.undo()}
+          >
+            Undo
+          </button>
+          <button
+            type="button"
+            class="llm4s-button llm4s-quiet llm4s-small llm4s-help-button"
+            aria-expanded={helping}
+            aria-label="Keyboard help"
+            onClick={() => setHelping((on) => !on)}
+          >
+            ?
+          </button>
+        </span>
       </div>
       {helping && <Help onClose={() => setHelping(false)} />}
       <div class="llm4s-texts-columns">
