@@ -134,7 +134,7 @@ export class TextsDesk {
       left.delete(position);
       this.sending.value = left;
       if (reply.kind === "decided") {
-        this.store.set(String(position), null);
+        if (this.store.all.value[String(position)] !== undefined) this.store.set(String(position), null);
         this.said.value = reply.said;
       } else if (reply.kind === "refused") {
         this.mark([position], before);

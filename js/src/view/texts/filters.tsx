@@ -75,7 +75,7 @@ function Choice({ label, id, value, options, onPick }: ChoiceProps) {
       <select
         id={id}
         class="llm4s-input"
-        data-testid={`texts-${label.toLowerCase()}`}
+        data-testid={`texts-pick-${label.toLowerCase()}`}
         value={value}
         onChange={(event) => onPick(event.currentTarget.value)}
       >
