@@ -9,7 +9,7 @@ from ._front_end import FrontEnd, register
 from ._graph_thread import GraphThread
 from ._review import Reviewer, review
 from ._session import Session
-from ._texts import TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
+from ._texts import TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 
 __all__ = [
     "Breakpoints",
@@ -19,6 +19,7 @@ __all__ = [
     "GraphThread",
     "Reviewer",
     "Session",
+    "TextChanges",
     "TextRefusal",
     "TextReviewer",
     "TextSession",

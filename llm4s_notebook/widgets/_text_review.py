@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from ..agent import GuardrailPhase, GuardrailVerdict
 from ..guardrails import Guardrail
-from ..review import DecisionLog, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
+from ..review import DecisionLog, TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 from ..wire import TextsState
 from ._bundle import script, styles
 from ._texts_twin import as_html, as_text, headline
@@ -120,6 +120,12 @@ class TextReview(anywidget.AnyWidget):
     def table(self) -> TextTable:
         """Guardrail by verdict: refused, right (blocked), false alarms (allowed), edited, undecided, fixed, errors."""
         return self._session.table()
+
+    @property
+    def changes(self) -> TextChanges:
+        """The ids of what is newly refused and newly passes against the results before; of allowed texts that pass now (`mended`), and
+        of blocked ones that pass now (`missed`)."""
+        return self._session.changes
 
     def to_records(self) -> list[dict[str, Any]]:
         """One row for each text: id, text, outcome, guardrail, reason, passed_on, before, verdict, edited, note, decided_at, decided_by."""

@@ -11,14 +11,16 @@ from ...agent import GuardrailPhase, GuardrailVerdict
 from ...checkpoint import Clock, SystemClock
 from ...errors import ConfigError
 from ...guardrails import Guardrail, as_guardrails
-from ...wire import TextMarks, TextsState
+from ...wire import TextMarks, TextShow, TextsState
 from .._decision_log import DecisionLog
 from .._drafts import Drafts
 from .._front_end import front_end
 from .._home import TICK, Home
 from .._observers import Observers, Pacer
+from ._changes import TextChanges
 from ._check import labelled
 from ._export import dataframe, record
+from ._find import TextFilter
 from ._given import Texts, texts_of
 from ._memory import Key, TextVerdict, VerdictMemory
 from ._project import document
@@ -197,6 +199,11 @@ class TextSession:
         """Guardrail by verdict, as a cell's value or for code."""
         return self._results.tally.table()
 
+    @property
+    def changes(self) -> TextChanges:
+        """What is new against the results before, and where the guardrails now agree or disagree with the person."""
+        return TextChanges(self._listed("newly_refused"), self._listed("newly_passing"), self._listed("mended"), self._listed("missed"))
+
     def to_records(self) -> list[dict[str, Any]]:
         """One row for each text; the fields are listed as `COLUMNS`."""
         return [
@@ -235,6 +242,10 @@ class TextSession:
         checked = self._results.standing(position).now
         failures = () if checked is None else checked.failures
         return TextRefusal(position, self._texts.ids[position], self._results.shown(position), failures, self._results.verdict(position))
+
+    def _listed(self, show: TextShow) -> tuple[Any, ...]:
+        positions, _ = self._results.find(TextFilter(show))
+        return tuple(self._texts.ids[position] for position in positions)
 
     def _position(self, label: Any) -> int:
         places = self._places.get(label, [])

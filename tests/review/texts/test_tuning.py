@@ -6,7 +6,7 @@ from typing import Any
 
 from llm4s_notebook.agent import GuardrailVerdict
 from llm4s_notebook.guardrails import LengthCheck
-from llm4s_notebook.review import TextSession
+from llm4s_notebook.review import TextChanges, TextSession
 
 from .browser import Browser
 from .support import PROMISES, Fails, checked
@@ -40,6 +40,7 @@ async def test_what_is_newly_refused_and_what_newly_passes() -> None:
     assert await listed(session, "newly_passing") == ["alarm", "right", "edited"]
     assert await listed(session, "mended") == ["alarm"]
     assert await listed(session, "missed") == ["right"]
+    assert session.changes == TextChanges(("long",), ("alarm", "right", "edited"), ("alarm",), ("right",))
     assert [row["before"] for row in session.to_records()] == ["refused", "refused", "refused", "passed", "passed"]
 
 
