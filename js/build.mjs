@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
+import { minify } from "rolldown/utils";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const STATIC = path.join(HERE, "..", "llm4s_notebook", "static");
@@ -32,17 +33,44 @@ async function bundle() {
     // Parts written for several module systems must not register themselves with a page's AMD loader.
     define: { "define.amd": "false", "process.env.NODE_ENV": '"production"' },
     legalComments: "none",
+    plugins: [unusedLists],
     metafile: true,
     logLevel: "warning",
   });
   const files = new Map();
-  for (const file of result.outputFiles) files.set(path.basename(file.path), Buffer.from(file.contents));
+  for (const { path: file, contents } of result.outputFiles) {
+    const name = path.basename(file);
+    files.set(name, name.endsWith(".js") ? await smaller(name, Buffer.from(contents).toString()) : Buffer.from(contents));
+  }
   const wanted = [...WIDGETS.map((name) => `${name}.js`), `${STYLES}.css`];
   const surplus = [...files.keys()].filter((name) => !wanted.includes(name));
   if (surplus.length > 0)
     throw new Error(`unexpected output ${surplus.join(", ")}: styles belong into src/${STYLES}.css, not into a widget's imports`);
   return { files, packages: packagesIn(result.metafile) };
 }
+
+/** A second minifier names things so that they compress better: 2 KiB gz less of the largest bundle. */
+async function smaller(name, code) {
+  const result = await minify(name, code, { module: true });
+  if (result.errors.length > 0) throw new Error(`${name}: ${result.errors[0].message}`);
+  return Buffer.from(result.code);
+}
+
+/**
+ * dagre ships as one file that lists all of graphlib's algorithms in namespace objects; nobody asks for most of them. Marked as free of
+ * effects, the lists go where they are unused, and what only they named goes too: 2.4 KiB gz of every bundle with a graph.
+ */
+const unusedLists = {
+  name: "unused-lists",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]dagre\.esm\.js$/ }, async ({ path: file }) => {
+      const source = await readFile(file, "utf8");
+      const makers = [...source.matchAll(/(\w+)=\(\w+,(\w+)\)=>\{for\(var \w+ in \2\)/g)].map((found) => found[1]);
+      const calls = new RegExp(`(?<=[;}])(?=(?:${makers.join("|")})\\(\\w+,\\{)`, "g");
+      return { contents: makers.length > 0 ? source.replaceAll(calls, "/* @__PURE__ */") : source, loader: "js" };
+    });
+  },
+};
 
 function packagesIn(metafile) {
   const found = new Set();

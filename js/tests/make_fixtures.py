@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from forms import form_fixtures
+from answer_types import form_fixtures
 from sessions import message_fixtures, session_fixtures
 from texts import texts_fixtures
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from forms import Deployment, Region
+from answer_types import Deployment, Region
 from pydantic import TypeAdapter
 
 from llm4s_notebook.wire import (
@@ -47,7 +47,7 @@ MINUTE = 60_000
 def card(id: str, kind: str, title: str, **fields: Any) -> PendingCard:
     """A card with every field its kind does not have as None."""
     base: dict[str, Any] = dict.fromkeys(PendingCard.model_fields)
-    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE, "lenient": False} | fields
+    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE, "lenient": False, "destructive": False} | fields
     return PendingCard(**base)
 
 
@@ -65,6 +65,7 @@ def cards() -> list[PendingCard]:
             arguments=arguments,
             arguments_schema=deploy,
             reason="a production deployment needs a person",
+            destructive=True,
             source="tool",
             default_reject_reason="a reviewer refused this call; it was not run",
         ),

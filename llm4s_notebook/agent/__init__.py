@@ -12,6 +12,7 @@ from ._arguments import InvalidArguments
 from ._asked import Answered, Asked
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
+from ._codec import json_schema_of
 from ._context import ToolContext
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
 from ._function_tool import FunctionTool, tool
@@ -26,12 +27,13 @@ from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, Middle
 from ._result import AgentResult
 from ._run import AgentRun
 from ._schema_tool import schema_tool
-from ._secrets import SecretPlaces, hide_secrets
+from ._secrets import DOTS, SecretPlaces, hide_secrets, is_hidden
 from ._status import AgentStatus, AnyStatus, Blocked, Completed, StepLimitReached, Suspended, Unfinished
 from ._tool import AgentTool
 from ._tool_request import ToolCallRequest
 
 __all__ = [
+    "DOTS",
     "Agent",
     "AgentMiddleware",
     "AgentNode",
@@ -92,6 +94,8 @@ __all__ = [
     "Unfinished",
     "events",
     "hide_secrets",
+    "is_hidden",
+    "json_schema_of",
     "schema_tool",
     "tool",
 ]

@@ -9,10 +9,10 @@ from typing import Any, TypeVar, cast
 
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
-from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, given_answers
+from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
-from ._bare import bare
+from ._arguments import ArgumentFault
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
@@ -235,8 +235,8 @@ class Agent:
         """Delete the thread; an unknown one is fine. Raises: ThreadBusy while a turn runs on it (1.4.5)."""
         await self.runtime.delete_thread(thread_id)
 
-    def check_edit(self, result: AgentResult, id: str, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """What is wrong with other arguments for an approval of this result, as "path: reason" lines (3.3.6, D25).
+    def check_edit(self, result: AgentResult, id: str, arguments: Mapping[str, Any]) -> tuple[ArgumentFault, ...]:
+        """What is wrong with other arguments for an approval of this result; `str()` of each is a "path: reason" line (3.3.6, D25).
 
         Dots that were left stand for the secrets they stand for in the call (3.8.4). Empty where the tool takes them, and where
         there is nothing to check: no approval of that id, or a tool that the agent no longer has.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -17,12 +18,27 @@ if TYPE_CHECKING:
     from ._tool import AgentTool
 
 
-class InvalidArguments(Exception):
-    """Arguments that a tool does not take; `str()` is every fault joined with "; "."""
+@dataclass(frozen=True, slots=True)
+class ArgumentFault:
+    """One thing that is wrong with a call's arguments. A place has any name, so a form is told its steps and not their text."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("; ".join(problems))
+    path: tuple[str | int, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{json_path(self.path)}: {self.reason}"
+
+
+class InvalidArguments(Exception):
+    """Arguments that a tool does not take; `str()` is every fault joined with "; ".
+
+    `problems` are the faults as lines; `faults` the same, with their places where these are known.
+    """
+
+    def __init__(self, problems: Sequence[str | ArgumentFault]) -> None:
+        self.faults = tuple(problems)
+        self.problems = tuple(map(str, problems))
+        super().__init__("; ".join(self.problems))
 
 
 def json_type(value: Json) -> str:
@@ -108,9 +124,6 @@ class _Fault:
             if given != wanted:  # a type mismatch reports only itself
                 self.expected, self.reason = wanted, f"expected {wanted}, got {json_type(error['input'])}"
         self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
-
-    def __str__(self) -> str:
-        return f"{json_path(self.path)}: {self.reason}"
 
 
 def _reason(kind: str, error: ErrorDetails) -> str:
@@ -256,12 +269,12 @@ def _members(root: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Mappi
     return [inner for one in many for inner in _members(root, one)] if many else [schema]
 
 
-def _said(faults: Sequence[_Fault], schema: Mapping[str, Json]) -> list[str]:
-    """One line per place: what several members of a union expected there is joined with " or " (D20)."""
+def _said(faults: Sequence[_Fault], schema: Mapping[str, Json]) -> list[ArgumentFault]:
+    """One fault per place: what several members of a union expected there is joined with " or " (D20)."""
     by_place: dict[tuple[str | int, ...], list[_Fault]] = {}
     for fault in _ordered(faults, 0):
         by_place.setdefault(fault.path, []).append(fault)
-    lines: list[str] = []
+    lines: list[ArgumentFault] = []
     for path, group in by_place.items():
         if all(fault.expected for fault in group) and any(other[: len(path)] == path and len(other) > len(path) for other in by_place):
             continue  # another member of the union fits the value's type; its faults lie deeper
@@ -271,7 +284,7 @@ def _said(faults: Sequence[_Fault], schema: Mapping[str, Json]) -> list[str]:
         others = list(dict.fromkeys(fault.reason for fault in group if not fault.expected))
         got = next((fault.reason.rpartition(", got ")[2] for fault in group if fault.expected), "")
         reasons = others + ([f"expected {' or '.join(expected)}, got {got}"] if expected else [])
-        lines.append(f"{json_path(path)}: {' or '.join(reasons)}")
+        lines.append(ArgumentFault(path, " or ".join(reasons)))
     return lines
 
 
@@ -284,12 +297,12 @@ def arguments_for(tool: AgentTool, places: SecretPlaces | None, shown: Json, sec
         return {}
     if places is None:
         if secrets:
-            raise InvalidArguments([f"$: {_NO_PLACE}"])
+            raise InvalidArguments([ArgumentFault((), _NO_PLACE)])
         return shown
     revealed = places.reveal(shown, secrets)
-    problems = [f"{json_path(path)}: {NO_VALUE}" for path in revealed.unknown]
+    problems = [ArgumentFault(path, NO_VALUE) for path in revealed.unknown]
     if revealed.lost:
-        problems.append(f"$: {_NO_PLACE}")
+        problems.append(ArgumentFault((), _NO_PLACE))
     if problems:
         raise InvalidArguments(problems)
     return revealed.value
@@ -329,7 +342,7 @@ def _with_its_choices(made: Any, codec: Codec[Any], arguments: Json) -> Any:
     """
     if codec.numbers_to_choose_from:
         wrong = [
-            f"{json_path(path)}: expected {wanted}, got {json_type(given)}"
+            ArgumentFault(path, f"expected {wanted}, got {json_type(given)}")
             for path, given in _leaves(arguments, ())
             if isinstance(given, bool | int)
             and (wanted := _type_of_choices(codec.schema(), path)) is not None

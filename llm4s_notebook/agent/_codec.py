@@ -18,10 +18,19 @@ T = TypeVar("T")
 _NO_VALUE = PydanticCustomError("hidden_secret", NO_VALUE)
 
 
-class _PlainSchema(GenerateJsonSchema):
+class SecretSchema(GenerateJsonSchema):
+    """JSON Schema in which `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out."""
+
+    def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
+        made = super().json_or_python_schema(schema)
+        writes = getattr(schema.get("serialization", {}).get("function"), "__name__", "")
+        return {**made, "writeOnly": True} if writes == "_serialize_secret" else made
+
+
+class _PlainSchema(SecretSchema):
     """JSON Schema without the titles that pydantic makes of field names; a title the user wrote stays.
 
-    `Secret[…]` is marked as secret like `SecretStr`, which pydantic leaves out. A default without a JSON form is left out unsaid.
+    A default without a JSON form is left out unsaid.
     """
 
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - declared so by pydantic
@@ -29,13 +38,21 @@ class _PlainSchema(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
+    def decimal_schema(self, schema: Any) -> dict[str, Any]:
+        """A Decimal's text says what it is: pydantic writes `Decimal` and `float | str` alike, and a form must not confuse them."""
+        made = super().decimal_schema(schema)
+        for branch in made.get("anyOf", ()):
+            if branch.get("type") == "string":
+                branch["format"] = "decimal"
+        return made
+
     def generator_schema(self, schema: Any) -> Any:
         return self.handle_invalid_for_json_schema(schema, "an iterable that is checked only while it is read; use a list")
 
-    def json_or_python_schema(self, schema: Any) -> dict[str, Any]:
-        made = super().json_or_python_schema(schema)
-        writes = getattr(schema.get("serialization", {}).get("function"), "__name__", "")
-        return {**made, "writeOnly": True} if writes == "_serialize_secret" else made
+
+def json_schema_of(adapter: TypeAdapter[Any]) -> dict[str, Json]:
+    """The JSON Schema of what an adapter reads, as forms are made from it: without invented titles, without defaults of secrets."""
+    return without_defaults(adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
 
 
 def json_path(steps: Sequence[str | int]) -> str:
@@ -95,7 +112,7 @@ class Codec(Generic[T]):
         """The JSON Schema of what `decode` takes; made once. It says nothing of the defaults of secrets."""
         if self._schema is None:
             try:
-                self._schema = without_defaults(self.adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
+                self._schema = json_schema_of(self.adapter)
             except Exception as error:  # a type that validates but that JSON Schema cannot describe
                 raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {error}"]) from error
         return cast(dict[str, Json], self._schema)

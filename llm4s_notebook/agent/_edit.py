@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from ..graph import ThreadState
 from ..models import Json
-from ._arguments import InvalidArguments, arguments_for
+from ._arguments import ArgumentFault, InvalidArguments, arguments_for
 from ._call import CallWork
 from ._call_secrets import secrets_of
 from ._conceal import Concealer
@@ -25,8 +26,8 @@ def edited_work(member: Member, request: ApprovalRequest, arguments: Json, state
     return CallWork(call, request.message_id, approved=True, answers=request.answers, edited=True, secrets=secrets)
 
 
-def edit_problems(member: Member, request: ApprovalRequest, arguments: Mapping[str, Any], state: ThreadState) -> tuple[str, ...]:
-    """What the tool would say of these arguments, as "path: reason" lines, without their secrets; empty when it takes them."""
+def edit_problems(member: Member, request: ApprovalRequest, arguments: Mapping[str, Any], state: ThreadState) -> tuple[ArgumentFault, ...]:
+    """What the tool would say of these arguments, without their secrets; empty when it takes them."""
     tool = member.tools.get(request.call.name)
     if tool is None:
         return ()  # it was there when the call was made; resume says what has become of it
@@ -36,10 +37,23 @@ def edit_problems(member: Member, request: ApprovalRequest, arguments: Mapping[s
     except asyncio.CancelledError:
         raise
     except Exception as error:  # a validator of the user's may raise anything (3.2.1)
-        problems = error.problems if isinstance(error, InvalidArguments) else (said(error),)
+        problems = error.faults if isinstance(error, InvalidArguments) else (said(error),)
         conceal = Concealer(secrets or {})
-        return tuple(conceal.text(problem) for problem in problems)
+        faults = [fault if isinstance(fault, ArgumentFault) else _placed(fault) for fault in problems]
+        return tuple(ArgumentFault(fault.path, conceal.text(fault.reason)) for fault in faults)
     return ()
+
+
+_LINE = re.compile(r"\$((?:\.[^.\[\]:]+|\[\d+\])*): (.*)", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]:]+)|\[(\d+)\]")
+
+
+def _placed(line: str) -> ArgumentFault:
+    """A fault that came as a line, such as one of a tool's own check; of the arguments as a whole where it names no place."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return ArgumentFault((), line)
+    return ArgumentFault(tuple(name or int(index) for name, index in _STEP.findall(found[1])), found[2])
 
 
 def _hidden(member: Member, request: ApprovalRequest, arguments: Json, state: ThreadState) -> tuple[Json, dict[str, Json] | None]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import TypeGuard, cast
 
 from ..models import Json, compact
-from ._arguments import json_type
+from ._arguments import ArgumentFault, json_type
 
+Path = tuple[str | int, ...]
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
@@ -74,24 +75,27 @@ def schema_problems(schema: Json, path: str = "$") -> list[str]:
     return problems
 
 
-def violations(schema: Mapping[str, Json], value: Json, path: str = "$") -> list[str]:
-    """Every violation, as "path: reason": missing, then extra, then nested in schema order; a type mismatch reports only itself."""
+def violations(schema: Mapping[str, Json], value: Json) -> list[ArgumentFault]:
+    """Every violation: missing, then extra, then nested in schema order; a type mismatch reports only itself."""
+    return list(_violations(schema, value, ()))
+
+
+def _violations(schema: Mapping[str, Json], value: Json, path: Path) -> Iterator[ArgumentFault]:
     wanted = schema.get("type")
     types = [wanted] if isinstance(wanted, str) else cast(list[str], wanted or [])
     if types and not any(_is_of(name, value) for name in types):
-        return [f"{path}: expected {' or '.join(types)}, got {json_type(value)}"]
-    found: list[str] = []
+        yield ArgumentFault(path, f"expected {' or '.join(types)}, got {json_type(value)}")
+        return
     if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
-        found.append(f"{path}: {compact(value)} is not one of {compact(schema['enum'])}")
+        yield ArgumentFault(path, f"{compact(value)} is not one of {compact(schema['enum'])}")
     if isinstance(value, str):
-        found += [f"{path}: {reason}" for reason in _string_violations(schema, value)]
+        yield from (ArgumentFault(path, reason) for reason in _string_violations(schema, value))
     elif _is_number(value):
-        found += [f"{path}: {reason}" for reason in _number_violations(schema, value)]
+        yield from (ArgumentFault(path, reason) for reason in _number_violations(schema, value))
     elif isinstance(value, list):
-        found += _array_violations(schema, cast(list[Json], value), path)
+        yield from _array_violations(schema, cast(list[Json], value), path)
     elif _is_object(value):
-        found += _object_violations(schema, value, path)
-    return found
+        yield from _object_violations(schema, value, path)
 
 
 def _is_of(name: str, value: Json) -> bool:
@@ -152,26 +156,27 @@ def _is_multiple(value: float, of: float) -> bool:
     return whole(value) % whole(of) == 0
 
 
-def _array_violations(schema: Mapping[str, Json], value: list[Json], path: str) -> list[str]:
-    found: list[str] = []
+def _array_violations(schema: Mapping[str, Json], value: list[Json], path: Path) -> Iterator[ArgumentFault]:
     if len(value) < schema.get("minItems", 0):
-        found.append(f"{path}: {len(value)} items is below minItems {schema['minItems']}")
+        yield ArgumentFault(path, f"{len(value)} items is below minItems {schema['minItems']}")
     if "maxItems" in schema and len(value) > schema["maxItems"]:
-        found.append(f"{path}: {len(value)} items is above maxItems {schema['maxItems']}")
+        yield ArgumentFault(path, f"{len(value)} items is above maxItems {schema['maxItems']}")
     if schema.get("uniqueItems") and any(_same(a, b) for at, a in enumerate(value) for b in value[:at]):
-        found.append(f"{path}: items are not unique")
+        yield ArgumentFault(path, "items are not unique")
     if "items" in schema:
         for at, item in enumerate(value):
-            found += violations(schema["items"], item, f"{path}[{at}]")
-    return found
+            yield from _violations(schema["items"], item, (*path, at))
 
 
-def _object_violations(schema: Mapping[str, Json], value: dict[str, Json], path: str) -> list[str]:
+def _object_violations(schema: Mapping[str, Json], value: dict[str, Json], path: Path) -> Iterator[ArgumentFault]:
     properties = cast(dict[str, Json], schema.get("properties", {}))
-    found = [f"{path}.{name}: required property missing" for name in schema.get("required", []) if name not in value]
+    for name in schema.get("required", []):
+        if name not in value:
+            yield ArgumentFault((*path, name), "required property missing")
     if not schema.get("additionalProperties", False):
-        found += [f"{path}.{name}: property not allowed" for name in value if name not in properties]
+        for name in value:
+            if name not in properties:
+                yield ArgumentFault((*path, name), "property not allowed")
     for name, inner in properties.items():
         if name in value:
-            found += violations(inner, value[name], f"{path}.{name}")
-    return found
+            yield from _violations(inner, value[name], (*path, name))

@@ -6,10 +6,11 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
-from typing import Any, cast
 
 from ..errors import SubscriptionLagged
 from ..graph import GraphRuntime, RunHandle
+from ..graph._runtime import hub_of
+from ..graph._subscribe import own
 from ..graph.events import EventRecord, Gap, RunCancelled, RunCompleted, RunFailed, RunSuspended, RunTimedOut
 
 CAPACITY = 1024  # events of each kind that wait to be read (R7.8)
@@ -31,7 +32,7 @@ class Listening:
         self._missed: EventRecord | None = None  # the latest live event that did not fit
         self._lagged = self._taken = self._closed = False
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Future[None]] | None = None
-        self._hub = cast(Any, runtime)._hub  # a runtime's own subscription reads the store first, and so gives what is live out of order
+        self._hub = hub_of(runtime)
         self._hub.join(self)
 
     def push(self, records: Iterable[EventRecord]) -> None:
@@ -115,7 +116,7 @@ class Listening:
                     self._live -= 1
                 else:
                     self._durable -= 1
-                return record
+                return own(record)
         return self._gap()
 
     def _gap(self) -> EventRecord | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from pydantic import Field
@@ -58,6 +59,7 @@ class EditCall:
         object.__setattr__(self, "arguments", freeze(self.arguments))
 
 
+_id = attrgetter("id")
 MessagesUpdate: TypeAlias = Annotated[AppendMessages | ReplaceMessage | RemoveThrough | RemoveTurn | EditCall, Field(discriminator="op")]
 
 
@@ -79,7 +81,7 @@ def updated(messages: list[Message], update: MessagesUpdate) -> list[Message]:
 
 
 def _appended(messages: list[Message], new: tuple[Message, ...]) -> list[Message]:
-    known = {message.id for message in messages}
+    known = set(map(_id, messages))
     for message in new:
         if not message.id:
             raise ValueError("a stored message needs an id")

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict
 
 from ..graph import Answer, BreakpointPhase
 from ..models import AssistantMessage, Json, SystemMessage, ToolCall, ToolMessage, UserMessage, compact
-from ._bare import bare
 from ._request import ApprovalRequest, BreakpointRequest, MiddlewareHook, MiddlewareQuestionRequest, ToolQuestionRequest
 from ._status import AnyStatus, Suspended
 from ._visible import cut
@@ -64,11 +63,11 @@ class PendingReview(BaseModel):
 
     def edit(self, arguments: Mapping[str, Any]) -> Answer:
         """Let the call run with other arguments."""
-        return Answer.edit(self.id, bare(arguments))
+        return Answer.edit(self.id, arguments)
 
     def reply(self, value: Any) -> Answer:
         """Answer the question with a JSON value or a model."""
-        return Answer.reply(self.id, bare(value))
+        return Answer.reply(self.id, value)
 
     def proceed(self) -> Answer:
         """Let the held step go on."""

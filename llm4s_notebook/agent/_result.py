@@ -8,7 +8,6 @@ from typing import Any
 
 from ..graph import Answer, ThreadState
 from ..models import Message, ToolMessage, UsageSummary
-from ._bare import bare
 from ._display import as_html, as_text
 from ._pending import AnswerSchemas, PendingReview, flat_view
 from ._status import AnyStatus, Completed
@@ -56,11 +55,11 @@ class AgentResult:
 
     def edit(self, id: str, arguments: Mapping[str, Any]) -> Answer:
         """Let an approval's call run with other arguments. Raises: EncodeError."""
-        return Answer.edit(id, bare(arguments))
+        return Answer.edit(id, arguments)
 
     def reply(self, id: str, value: Any) -> Answer:
         """Answer a tool's or a middleware's question with a JSON value or a model. Raises: EncodeError."""
-        return Answer.reply(id, bare(value))
+        return Answer.reply(id, value)
 
     def proceed(self, id: str) -> Answer:
         """Let a held step go on."""

@@ -8,7 +8,7 @@ Llm4sError
 │   ├─ PendingInterrupts · InvalidResume · NotSuspended · IncompleteRun · NothingToRecover
 │   ├─ RestoreRejected · UnsupportedCheckpointFormat · DecodeError · EncodeError
 │   ├─ ReplayUnavailable · SubscriptionLagged
-│   ├─ DecisionLogDamaged
+│   ├─ DecisionMismatch · DecisionLogDamaged
 │   └─ Refused · GuardrailBlocked
 ├─ RunError           an admitted run ended badly; `thread_id` and `run_id` say which
 │   ├─ NodeFailed ─ ToolFailed · MiddlewareFailed · ModelFailed
@@ -26,10 +26,12 @@ from __future__ import annotations
 
 from ._base import Llm4sError, printable, text_of
 from ._refusal import (
+    NOTHING,
     CheckpointConflict,
     CheckpointNotFound,
     ConfigError,
     DecisionLogDamaged,
+    DecisionMismatch,
     DecodeError,
     EncodeError,
     ForeignExecution,
@@ -45,6 +47,7 @@ from ._refusal import (
     ReplayUnavailable,
     RestoreRejected,
     ResumeProblem,
+    ShownDifference,
     SubscriptionLagged,
     ThreadBusy,
     ThreadExists,
@@ -76,12 +79,14 @@ from ._store_error import (
 )
 
 __all__ = [
+    "NOTHING",
     "CheckpointConflict",
     "CheckpointNotFound",
     "CheckpointWriteFailed",
     "ConfigError",
     "DeadlineExceeded",
     "DecisionLogDamaged",
+    "DecisionMismatch",
     "DecodeError",
     "EncodeError",
     "ForeignExecution",
@@ -106,6 +111,7 @@ __all__ = [
     "RunCancelled",
     "RunCrashed",
     "RunError",
+    "ShownDifference",
     "StaleClaim",
     "StateUpdateFailed",
     "StoreError",

@@ -287,6 +287,49 @@ class GuardrailBlocked(Refusal):
         super().__init__(self.reason, where=f"guardrail '{self.guardrail}'", next_step="change the text; the thread is usable at once")
 
 
+class _Nothing:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+NOTHING = _Nothing()
+"""In a `ShownDifference`: there is no such field."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownDifference:
+    """One part of what is shown now that is not what a recorded decision was made on; `field` is a path like `arguments.version`."""
+
+    field: str
+    decided_on: object
+    now: object
+
+    def __str__(self) -> str:
+        return f"{self.field} was {_short(self.decided_on)}, is {_short(self.now)}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
+
+
+class DecisionMismatch(Refusal):
+    """A recorded decision was made on something else than what waits now, so it is not given (L3.3).
+
+    `interrupt_id` is the one of the record; `differences` names each field with both values.
+    """
+
+    def __init__(self, *, thread_id: str, interrupt_id: str, differences: Iterable[ShownDifference]) -> None:
+        self.thread_id = thread_id
+        self.interrupt_id = interrupt_id
+        self.differences = tuple(differences)
+        super().__init__(
+            f"the recorded decision was made on something else: {listed(self.differences)}",
+            where=f"thread '{thread_id}', decision on interrupt '{interrupt_id}'",
+            next_step="decide it anew, or replay with what it was recorded with; everything is still pending",
+        )
+
+
 class DecisionLogDamaged(Refusal):
     """A line of a decision log cannot be read, or says other things than when it was written. Lines count from 1."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from . import events
 from ._answer import Answer, Answers
+from ._bare import bare
 from ._builder import GraphBuilder
 from ._command import Command
 from ._compiled import CompiledGraph
@@ -58,6 +59,7 @@ __all__ = [
     "Suspended",
     "TaskRecord",
     "ThreadState",
+    "bare",
     "events",
     "given_answers",
     "task_records",

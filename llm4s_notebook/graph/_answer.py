@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from ._bare import bare
 from ._codec import plain
 
 REJECTED_BY_DEFAULT = "a reviewer refused this call; it was not run"
@@ -29,13 +30,14 @@ class Answer(NamedTuple):
 
     @classmethod
     def edit(cls, id: str, arguments: Mapping[str, Any]) -> Answer:
-        """Let an approval's call run with other arguments; the tool stays the same (D12). Raises: EncodeError."""
-        return cls(id, {"decision": "edit", "arguments": plain(dict(arguments), "the arguments")})
+        """Let an approval's call run with other arguments; the tool stays the same (D12). A `SecretStr` is
+        sent as its value, not as the asterisks that it prints as. Raises: EncodeError."""
+        return cls(id, {"decision": "edit", "arguments": plain(bare(dict(arguments)), "the arguments")})
 
     @classmethod
     def reply(cls, id: str, value: Any) -> Answer:
-        """Answer a question with a JSON value or a model. Raises: EncodeError."""
-        return cls(id, plain(value, "the answer"))
+        """Answer a question with a JSON value or a model; secrets as in `edit`. Raises: EncodeError."""
+        return cls(id, plain(bare(value), "the answer"))
 
     @classmethod
     def proceed(cls, id: str) -> Answer:

@@ -73,7 +73,9 @@ def _no_routes(command: Command, where: str) -> None:
 
 
 def refuse_routes(command: Command, field: str) -> None:
-    """Raises: ConfigError where a caller gave a command with routes and only updates make sense."""
+    """Raises: ConfigError where a caller gave no command, or one with routes where only updates make sense."""
+    if not isinstance(command, Command):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+        raise ConfigError(field=field, problems=[f"a Command is wanted, not {type(command).__name__}: Command().update(key, value)"])
     if command.routes:
         raise ConfigError(field=field, problems=["the command carries routes; only updates are allowed here"])
 

@@ -9,17 +9,19 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
+import msgspec.json
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ..errors import DecodeError, EncodeError
+from ._exact import Kinds, exact_kinds
 from ._frozen import is_shareable
 
 T = TypeVar("T")
 Migrations = Mapping[int, Callable[[Any], Any]]
 NULL = b"null"
 _MOST_DIGITS = 4300  # of a number that Python reads
-_WORD: Any = 1 << 63
+_write = msgspec.json.Encoder().encode  # of exact values only, where its text is pydantic's, in a fifth of the time
 _LONG_NUMBER = re.compile(rb"\d{4301}")
 
 
@@ -77,16 +79,17 @@ def _made(declared: Any) -> TypeAdapter[Any]:
 
 
 @lru_cache(maxsize=1024)
-def _cached_adapter(declared: Any) -> TypeAdapter[Any]:
-    return _made(declared)
+def _cached_adapter(declared: Any) -> tuple[TypeAdapter[Any], Kinds]:
+    adapter = _made(declared)
+    return adapter, exact_kinds(adapter.core_schema)
 
 
-def adapter_of(declared: Any) -> TypeAdapter[Any]:
-    """The adapter of a type, made once."""
+def adapter_of(declared: Any) -> tuple[TypeAdapter[Any], Kinds]:
+    """The adapter of a type and the types of its exact values, made once."""
     try:
         return _cached_adapter(declared)
     except TypeError:  # an unhashable annotation
-        return _made(declared)
+        return _cached_adapter.__wrapped__(declared)
 
 
 class Codec(Generic[T]):
@@ -95,16 +98,16 @@ class Codec(Generic[T]):
     `shareable` says whether a decoded value may be given to several readers (D17).
     """
 
-    __slots__ = ("_dump", "_load", "_plain", "adapter", "declared", "migrations", "shareable", "unit", "version")
+    __slots__ = ("_dump", "_exact", "_load", "adapter", "declared", "migrations", "shareable", "unit", "version")
 
     def __init__(self, declared: Any, *, version: int = 1, migrations: Migrations | None = None) -> None:
         self.declared = type(None) if declared is None else declared
-        self.adapter = cast(TypeAdapter[T], adapter_of(self.declared))
+        adapter, self._exact = adapter_of(self.declared)
+        self.adapter = cast(TypeAdapter[T], adapter)
         self.version = version
         self.migrations: Migrations = dict(migrations or {})
         self.unit = self.declared is types.NoneType
         self.shareable = is_shareable(self.declared)
-        self._plain = self.declared if self.declared in (str, int, bool) else None
         self._dump = self.adapter.serializer.to_json  # the adapter's own methods are a Python call more, each time
         self._load = self.adapter.validator.validate_json
 
@@ -115,13 +118,13 @@ class Codec(Generic[T]):
     def settle(self, value: T) -> tuple[bytes, T]:
         """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
         kind = type(value)
-        if kind is self._plain and (kind is not int or -_WORD <= value < _WORD):
-            try:  # immutable and exactly of the declared type: it is what its text decodes to
-                return to_json(value), value
-            except PydanticSerializationError as error:
-                raise EncodeError(problems=[_first_line(error)], what=f"a value for {self.named}") from error
-        if value is None and self.unit:
-            return NULL, value
+        if kind in self._exact:
+            check = self._exact[kind]
+            if check is None or check(value):
+                try:
+                    return _write(value), value
+                except UnicodeEncodeError:  # half a surrogate pair: pydantic says below what is wrong
+                    pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
             if b"NaN" in data or b"Infinity" in data:

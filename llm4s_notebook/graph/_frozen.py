@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 from uuid import UUID
@@ -25,6 +26,14 @@ _READ_ONLY: frozenset[object] = frozenset({Any, object, Mapping, Sequence, Abstr
 
 def is_shareable(declared: object) -> bool:
     """True when every value of the type is safe to hand to several readers."""
+    try:
+        return _decided(declared)
+    except TypeError:  # an unhashable annotation
+        return _shareable(declared, frozenset(), inside_frozen=False)
+
+
+@lru_cache(maxsize=1024)
+def _decided(declared: object) -> bool:
     return _shareable(declared, frozenset(), inside_frozen=False)
 
 

@@ -42,6 +42,7 @@ from ._compiled import CompiledGraph
 from ._config import ClaimPolicy
 from ._drafts import Drafts
 from ._execution import Execution
+from ._key import StateKey
 from ._plan import Plan
 from ._refs import NodeRef
 from ._snapshot import birth_of, entries_of, open_body, settled_of
@@ -151,6 +152,8 @@ class History:
         """
         refuse_routes(update, "update")
         plan = graph.plan
+        if as_node is not None and not isinstance(as_node, NodeRef):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise ConfigError(field="as_node", problems=[f"{as_node!r} is no node: give what the builder returned for it"])
         if as_node is not None and (as_node.owner is not plan.owner or as_node.id not in plan.nodes):
             raise ConfigError(field="as_node", problems=[f"node '{as_node.id}' is of another graph"])
         writes = bind_known(plan, update, as_node.id if as_node is not None else None)
@@ -244,10 +247,13 @@ class History:
 def bind_known(plan: Plan, update: Command, as_node: str | None = None) -> list[Write]:
     """The update as JSON text, given from outside a run.
 
-    Raises: UndeclaredWrite outside the node's write set, under the task id `updateState`; UnknownStateKey; EncodeError.
+    Raises: ConfigError for a text where a key belongs; UndeclaredWrite outside the node's write set, under the task id
+    `updateState`; UnknownStateKey; EncodeError.
     """
     for operation in update.updates:
         key = operation.key
+        if not isinstance(key, StateKey):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise ConfigError(field="update", problems=[f"{key!r} is no state key: give the StateKey that the graph was built with"])
         known = plan.keys.get(key.id)
         if as_node is not None:
             declared = plan.nodes[as_node].writes.get(key.id)

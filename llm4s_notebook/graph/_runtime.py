@@ -303,6 +303,11 @@ class GraphRuntime:
         return Subscription(self._hub, self.checkpointer, handle.thread_id, after=after, run_id=handle.run_id, over=lambda: handle.done)
 
 
+def hub_of(runtime: GraphRuntime) -> Hub:
+    """Where the room above follows a thread live; a subscription reads the store first, and so gives what is live out of order."""
+    return runtime._hub  # pyright: ignore[reportPrivateUsage]  # its own file; no public attribute, since a hub is nobody's outside the package
+
+
 async def _insist(waiting: Coroutine[Any, Any, Any]) -> None:
     """Wait to the end of it, however often the caller is cancelled; the caller raises its own cancellation."""
     task = asyncio.ensure_future(waiting)

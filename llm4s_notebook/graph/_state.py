@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, final
 
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
 from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
+from ._codec import Codec
 from ._key import StateKey
 
 A = TypeVar("A")
@@ -62,10 +63,8 @@ def entry_of(key: AnyKey, slot: Slot) -> bytes | list[bytes]:
     return [dump(item) for item in slot.items]
 
 
-def read_slot(key: AnyKey, slot: Slot | None) -> Any:
+def read_slot(key: AnyKey, slot: Slot) -> Any:
     """A value for one reader."""
-    if slot is None:
-        return key.initial()
     if type(slot) is ValueSlot:
         return key.codec.decode(slot.data) if slot.shared is _MISSING else slot.shared
     if slot.shared:
@@ -85,21 +84,20 @@ class ThreadState:
 
     def __getitem__(self, key: StateKey[A, Any]) -> A:
         """The stored value, or the key's initial one. Raises: UnknownStateKey for a key the graph does not have."""
-        id = key.id
-        if id not in self._keys:
+        id, keys, read = key.id, self._keys, self._read
+        if id not in keys:
             raise UnknownStateKey(key=id)
-        known = self._keys[id]
+        known = keys[id]
         if known is not key and known != key:
             raise UnknownStateKey(key=id)
-        if id not in self._read:
-            slots = self._slots
-            self._read[id] = read_slot(known, slots[id] if id in slots else None)  # noqa: SIM401 - a call less, many times a turn
-        return self._read[id]
+        if id not in read:
+            read[id] = read_slot(known, self._slots[id]) if id in self._slots else known.initial()
+        return read[id]
 
     def is_set(self, key: AnyKey) -> bool:
         """True when a value is stored; False too for a key the graph does not have."""
-        known = self._keys.get(key.id)
-        return known is not None and (known is key or known == key) and key.id in self._slots
+        id, keys = key.id, self._keys
+        return id in self._slots and id in keys and (keys[id] is key or keys[id] == key)
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """Key id and value of everything stored, in the order of the graph's keys."""
@@ -149,7 +147,7 @@ def apply_writes(keys: Mapping[str, AnyKey], slots: Slots, writes: Sequence[Writ
         elif key.appends:
             _append(key, own, writes, applied)
         else:
-            _reduce(key, [writes[index] for index in own], applied)
+            _reduce(key, own, writes, applied)
     return applied
 
 
@@ -185,7 +183,7 @@ def _append(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
 def _replace(key: AnyKey, last: Write, applied: Applied) -> None:
     """The last operation wins; its text is the value's text."""
     id, data, slots = key.id, last.data, applied.slots
-    before = slots.get(id)
+    before = slots[id] if id in slots else None  # noqa: SIM401 - a call less, many times a turn
     if data is None:
         if before is not None:
             del slots[id]
@@ -195,72 +193,78 @@ def _replace(key: AnyKey, last: Write, applied: Applied) -> None:
         applied.patch.append(Set(SECTION, id, data))
 
 
-def _reduce(key: AnyKey, writes: list[Write], applied: Applied) -> None:
-    before = applied.slots.get(key.id)
-    given = read_slot(key, before)
-    current: Any = given
+def _reduce(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Applied) -> None:
+    id, slots = key.id, applied.slots
+    before = slots[id] if id in slots else None  # noqa: SIM401 - as in _replace
     present = before is not None
-    for write in writes:
+    current: Any = _MISSING
+    for index in own:
+        write = writes[index]
         if write.data is None:
-            current, present = key.initial(), False
+            current, present = _MISSING, False
             continue
+        if current is _MISSING:
+            current = read_slot(key, before) if before is not None and present else key.initial()
         try:
             current = key.reduce(current, write.value)
         except Exception as error:
-            raise StateUpdateFailed(key=key.id, cause=error) from error
+            raise StateUpdateFailed(key=id, cause=error) from error
         present = True
     if not present:
         if before is not None:
-            del applied.slots[key.id]
-            applied.patch.append(Unset(SECTION, key.id))
+            del slots[id]
+            applied.patch.append(Unset(SECTION, id))
         return
     try:
         if key.item is not None:
-            _store_list(key, before, current, applied)
+            _store_list(key, key.item, before, current, applied)
         else:
             data, value = key.codec.settle(current)
             if type(before) is ValueSlot and before.data == data:
                 return
-            applied.slots[key.id] = ValueSlot(data, value if key.codec.shareable else _MISSING)
-            applied.patch.append(Set(SECTION, key.id, data))
+            slots[id] = ValueSlot(data, value if key.codec.shareable else _MISSING)
+            applied.patch.append(Set(SECTION, id, data))
     except EncodeError as error:
-        raise StateUpdateFailed(key=key.id, cause=error) from error
+        raise StateUpdateFailed(key=id, cause=error) from error
 
 
-def _store_list(key: AnyKey, before: Slot | None, current: Any, applied: Applied) -> None:
+def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any, applied: Applied) -> None:
     """Store a list by what changed in it: items of the old one that are still in their place are not written again (D17)."""
-    item, new = key.item, current
-    if item is None or not isinstance(current, list):
+    if not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
-    if not item.shareable:
+    shared = item.shareable
+    new = cast("list[Any]", current)
+    if not shared:
         new = [item.encode(one) for one in new]
     old: list[Any] = before.items if type(before) is ListSlot else []
-    kept, rewritten = _unchanged(old, new, operator.is_ if item.shareable else operator.eq)
-    changed = [*rewritten, *range(kept, len(new))]
-    stored = list(new)
+    before_length, length = len(old), len(new)
+    same = operator.is_ if shared else operator.eq
+    kept, rewritten = before_length, ()
+    if length < before_length or not all(map(same, old, new)):
+        kept, rewritten = _unchanged(old, new, same)
+    stored = [*new]
     texts: dict[int, bytes] = {}
-    for index in changed:
-        if item.shareable:
+    for index in (*rewritten, *range(kept, length)):
+        if shared:
             texts[index], stored[index] = item.settle(new[index])
         else:
             texts[index] = new[index]
-    patch = applied.patch
+    id, patch = key.id, applied.patch
     for index in rewritten:
-        patch.append(Replace(SECTION, key.id, index, texts[index]))
-    if kept < len(old):
-        patch.append(Truncate(SECTION, key.id, kept))
-    if kept < len(new) or type(before) is not ListSlot:
-        patch.append(Append(SECTION, key.id, tuple([texts[index] for index in range(kept, len(new))])))
-    applied.added[key.id] = texts
-    applied.slots[key.id] = ListSlot(stored, item.shareable)
+        patch.append(Replace(SECTION, id, index, texts[index]))
+    if kept < before_length:
+        patch.append(Truncate(SECTION, id, kept))
+    if kept < length or type(before) is not ListSlot:
+        patch.append(Append(SECTION, id, (*texts.values(),)[len(rewritten) :]))
+    applied.added[id] = texts
+    applied.slots[id] = ListSlot(stored, shared)
 
 
-def _unchanged(old: list[Any], new: list[Any], same: Callable[[Any, Any], bool]) -> tuple[int, list[int]]:
-    """How many of the old items stay, and which of them are written again in place: the rest is closed and written anew."""
+def _unchanged(old: list[Any], new: list[Any], same: Callable[[Any, Any], bool]) -> tuple[int, tuple[int, ...]]:
+    """Of a list that did not just grow: how many of the old items stay, and which of them are written again in place; the rest is
+    closed and written anew."""
     common = min(len(old), len(new))
-    if all(map(same, old, new)):
-        return common, []
-    changed = [index for index in range(common) if not same(old[index], new[index])]
+    changed = tuple(index for index in range(common) if not same(old[index], new[index]))
     if len(changed) * 2 > len(old):  # most of it is new: write the rest from the first change on
-        return changed[0], []
+        return changed[0], ()
     return common, changed

@@ -1,4 +1,4 @@
-"""Following a thread's events: committed ones from the store, then as they come; live progress beside them (R7.7-R7.12)."""
+"""Following a thread's events: committed ones from the store, then as they come; live progress beside them (R7.7-R7.13)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,31 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import replace
+from typing import Protocol, cast
 
 from ..checkpoint import Checkpointer, EventRecord
 from ..errors import ConfigError, SubscriptionLagged
-from .events import Gap
+from .events import Custom, Gap, Progress
 
 _POLL_SECONDS = 0.25
 _PAGE = 1000
 CAPACITY = 1024
+
+
+class Follower(Protocol):
+    """Who is told of a thread, by whoever commits or tells something there, from any thread; it must not wait, and changes no record."""
+
+    @property
+    def thread_id(self) -> str: ...
+
+    def push(self, records: Iterable[EventRecord]) -> None:
+        """Events in order; none when a run has ended."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        ...
 
 
 class Hub:
@@ -22,7 +39,7 @@ class Hub:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._followers: dict[str, weakref.WeakSet[Subscription]] = {}
+        self._followers: dict[str, weakref.WeakSet[Follower]] = {}
 
     def publish(self, thread_id: str, records: Iterable[EventRecord]) -> None:
         """Events whose commit has succeeded, in order; or live ones."""
@@ -38,11 +55,11 @@ class Hub:
         """True when somebody follows the thread here."""
         return thread_id in self._followers
 
-    def join(self, follower: Subscription) -> None:
+    def join(self, follower: Follower) -> None:
         with self._lock:
             self._followers.setdefault(follower.thread_id, weakref.WeakSet()).add(follower)
 
-    def leave(self, follower: Subscription) -> None:
+    def leave(self, follower: Follower) -> None:
         with self._lock:
             others = self._followers.get(follower.thread_id)
             if others is not None:
@@ -57,7 +74,7 @@ class Hub:
         for follower in followers:
             follower.close()
 
-    def _following(self, thread_id: str) -> list[Subscription]:
+    def _following(self, thread_id: str) -> list[Follower]:
         with self._lock:
             following = list(self._followers.get(thread_id, ()))
             if not following:  # all of them were forgotten without being closed
@@ -221,15 +238,31 @@ class Subscription(AsyncIterator[EventRecord]):
                     self._durable -= 1
                 self._queue.popleft()
                 if record.sequence is None:
-                    return record
+                    return own(record)
                 if record.sequence > self.last_sequence:
                     self.last_sequence = record.sequence
-                    return record
+                    return own(record)
             if self._dropped is not None:
                 gap, self._dropped = self._dropped, None
                 count, self._dropped_count = self._dropped_count, 0
                 return EventRecord(gap.thread_id, None, gap.run_id, None, None, None, gap.timestamp, Gap(count))
         return None
+
+
+def own(record: EventRecord) -> EventRecord:
+    """A record that was pushed to several, as one of them may give it away: nothing in it is anybody else's to change (R7.13)."""
+    event = record.event
+    if isinstance(event, Custom | Progress):
+        return record.replaced(event=replace(event, payload=_copied(cast(object, event.payload))))
+    return record
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in cast(dict[str, object], value).items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in cast(list[object], value)]
+    return value
 
 
 def _release(woken: asyncio.Future[None]) -> None:

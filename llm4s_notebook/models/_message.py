@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -51,6 +51,7 @@ class UserMessage:
 class AssistantMessage:
     """What the model answered: text, tool calls, or both."""
 
+    exact_once_made: ClassVar[bool] = True  # to its __post_init__ a message that is made has nothing left to change (graph/_exact.py)
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     id: str = ""

@@ -16,6 +16,7 @@ from ._usage import Usage
 Step: TypeAlias = "str | AssistantMessage | Completion | BreaksOff | BaseException | type[BaseException] | Callable[[ModelRequest], object]"
 
 _USAGE = Usage(10, 20)
+_BRIEF = 200  # characters of a wrong step that its error shows
 
 
 def calls(*tool_calls: ToolCall, text: str | None = None) -> AssistantMessage:
@@ -115,4 +116,10 @@ class ScriptedClient:
         if callable(cast(object, step)):
             made: object = cast(Callable[[ModelRequest], object], step)(request)
             return await self._play(await made if inspect.isawaitable(made) else made, request)
-        raise TypeError(f"a script step is a str, calls(…), a Completion, BreaksOff, an exception or a callable, not {step!r}")
+        raise TypeError(f"a script step is a str, calls(…), a Completion, BreaksOff, an exception or a callable, not {_brief(step)}")
+
+
+def _brief(value: object) -> str:
+    """The value as Python writes it; of a long text the beginning, and how long it is."""
+    text = repr(value)
+    return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}… ({len(text):,} characters)"

@@ -5,8 +5,10 @@ from ._breakpoints import Breakpoints
 from ._callable import make_callable
 from ._decision_log import DecisionLog
 from ._decision_record import DecisionRecord
+from ._decisions import Decisions
 from ._front_end import FrontEnd, register
 from ._graph_thread import GraphThread
+from ._replay import UnusedDecisions
 from ._review import Reviewer, review
 from ._session import Session
 from ._texts import TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
@@ -15,6 +17,7 @@ __all__ = [
     "Breakpoints",
     "DecisionLog",
     "DecisionRecord",
+    "Decisions",
     "FrontEnd",
     "GraphThread",
     "Reviewer",
@@ -25,6 +28,7 @@ __all__ = [
     "TextSession",
     "TextTable",
     "TextVerdict",
+    "UnusedDecisions",
     "register",
     "review",
 ]

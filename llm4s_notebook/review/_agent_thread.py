@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,7 +62,7 @@ class AgentThread:
             return NEW
 
     def stored(self, result: AgentResult) -> Stored:
-        return stored_turn(result, self._reviews_guardrails)
+        return stored_turn(result, self._reviews_guardrails, self._is_destructive)
 
     # -- the diagram -------------------------------------------------------------------------------------------------
 
@@ -88,18 +87,13 @@ class AgentThread:
     def _reviews_guardrails(self, agent: str, middleware: str) -> bool:
         return isinstance(self._agent.middleware(agent, middleware), GuardrailReviewMiddleware)
 
+    def _is_destructive(self, agent: str, name: str) -> bool:
+        """As careful as the hints' own defaults (3.1.2): also of a tool that the agent no longer has."""
+        tool = self._agent.tool(agent, name)
+        return tool is None or (tool.hints.destructive and not tool.hints.read_only)
+
     def check_edit(self, interrupt_id: str, stored: Stored, arguments: Mapping[str, Any]) -> list[ResumeProblem]:
-        return [_field_problem(interrupt_id, fault) for fault in self._agent.check_edit(stored.result, interrupt_id, arguments)]
-
-
-_FAULT = re.compile(r"\$((?:\.[^.\[\]:]+|\[\d+\])*): (.*)", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[\]:]+)|\[(\d+)\]")
-
-
-def _field_problem(interrupt_id: str, fault: str) -> ResumeProblem:
-    """A fault of 3.3.6 ("$.limit: 500 is above maximum 100") as a problem of that field."""
-    found = _FAULT.fullmatch(fault)
-    if found is None:
-        return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=fault, path=("arguments",))
-    steps = tuple(name or int(index) for name, index in _STEP.findall(found[1]))
-    return ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=found[2], path=("arguments", *steps))
+        return [
+            ResumeProblem(interrupt_id=interrupt_id, code="invalid", message=fault.reason, path=("arguments", *fault.path))
+            for fault in self._agent.check_edit(stored.result, interrupt_id, arguments)
+        ]

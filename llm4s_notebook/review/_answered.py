@@ -28,6 +28,7 @@ class AnsweredLog:
 
     def __init__(self) -> None:
         self.sequence = 0  # the last event seen
+        self.turn: str | None = None  # the id of the run that began the present turn; None where the log no longer says
         self._answered: dict[str, Answered] = {}
         self._turn: list[str] = []
         self._since: dict[str, datetime] = {}
@@ -45,6 +46,7 @@ class AnsweredLog:
             self.sequence = record.sequence
             match record.event:
                 case RunStarted():
+                    self.turn = record.run_id
                     self._turn = []
                 case RunResumed(answered=ids, principal=principal):
                     for interrupt_id in ids:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from ._home import TICK, Home
 from ._observers import Observers, Pacer
 from ._project import Facts, project, storage_view
 from ._reader import ThreadReader
+from ._seen import Seen
 from ._thread import ReviewedThread, Run
 
 
@@ -26,6 +27,7 @@ class Underway:
     started_at: datetime
     run: Run | None = None
     cancelling: bool = False
+    trouble: Exception | None = None  # what went wrong beside it, and does not stop it
 
 
 class Board:
@@ -38,6 +40,7 @@ class Board:
         self.underway: Underway | None = None
         self.error: Exception | None = None
         self.notice: str | None = None
+        self.seen = Seen()
         self._thread = thread
         self._thread_id = thread_id
         self._reader = reader
@@ -123,9 +126,15 @@ class Board:
         await asyncio.wait({self._change}, timeout=TICK)
 
     def observe(self, callback: Callable[[SessionState], None]) -> Callable[[], None]:
-        """Tell `callback` of every new document from now on; the function returned ends that."""
+        """Tell `callback` of every new document from now on; the function returned ends that. It has drawn the present one."""
+        self._drawn(card.id for card in self._reader.stored.cards)
         return self.observers.add(callback)
 
     def _push(self) -> None:
         if len(self.observers):
-            self.observers.tell(self.document())
+            document = self.document()
+            self._drawn(card.id for card in document.pending)
+            self.observers.tell(document)
+
+    def _drawn(self, interrupt_ids: Iterable[str]) -> None:
+        self.seen.drawn(interrupt_ids, self._clock.now())

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from ..checkpoint import Clock, SystemClock
-from ..errors import DecisionLogDamaged, EncodeError, StoreUnavailable
+from ..errors import ConfigError, DecisionLogDamaged, EncodeError, StoreUnavailable
 from ..models import Json
 from ._decision_record import FORMAT, DecisionRecord, digest_of, faults, make_record
+from ._decisions import Decisions
 from ._line_file import Line, LineFile
+from ._recorded_turn import in_turns
 
 _log = logging.getLogger(__name__)
 
@@ -134,6 +136,49 @@ class DecisionLog:
 
     def _damaged(self, line: Line, problem: str) -> DecisionLogDamaged:
         return DecisionLogDamaged(file=str(self.path), line=line.number, problem=problem)
+
+    def of(self, thread_id: str | None = None, *, turn: int | str | None = None, instead: Mapping[str, Any] | None = None) -> Decisions:
+        """The decisions on interrupts, of one thread, of one turn, to be given again: `review(answers=log.of("t", turn=-1))`.
+
+        `turn` counts the turns that are left, -1 the last, or is a run's id as in `DecisionRecord.turn`. `instead` are answers by
+        interrupt id that are given in place of the recorded ones.
+
+        Raises: ConfigError where there is no file, no such thread or no such turn, listing those there are; as `records`.
+        """
+        if not self.path.exists():
+            raise ConfigError(
+                field="decisions", problems=[f"there is no file '{self.path}'"], next_step="check the path; nothing was changed"
+            )
+        every = in_turns(self.records())
+        turns = every if thread_id is None else tuple(one for one in every if one.thread_id == thread_id)
+        if thread_id is not None and not turns:
+            known = ", ".join(sorted({repr(one.thread_id) for one in every})) or "none"
+            raise ConfigError(
+                field="decisions", problems=[f"{self.path} has no decisions of thread {thread_id!r}; threads it has: {known}"]
+            )
+        if isinstance(turn, int):
+            if not -len(turns) <= turn < len(turns):
+                raise ConfigError(field="decisions", problems=[f"there is no turn {turn}: {self.path} has the decisions of {len(turns)}"])
+            turns = (turns[turn],)
+        elif turn is not None:
+            turns = tuple(one for one in turns if one.turn == turn)
+            if not turns:
+                raise ConfigError(field="decisions", problems=[f"{self.path} has no decisions of turn {turn!r}"])
+        return Decisions(str(self.path), turns, dict(instead or {}))
+
+    def to_test(
+        self, agent: str, *, thread_id: str | None = None, turn: int | str | None = None, query: Any = None, result: Any = None
+    ) -> str:
+        """The source of a pytest file, whole as it stands, that gives these decisions again and checks what comes of it (L4.2).
+
+        `agent` says where it comes from: "my_module:agent", or "my_module:make_agent()" for a function that makes it. All turns
+        chosen are played one after the other on one new thread; turns in which nothing was decided are in no log and therefore
+        not among them. With the `result` of the last one the test also checks its status, answer and tool results. `query` is
+        needed where the log does not say what a turn was asked.
+
+        Raises: ConfigError, saying what is missing - also for a decision that held a secret; as `of`.
+        """
+        return self.of(thread_id, turn=turn).to_test(agent, query=query, result=result)
 
     def to_records(self) -> list[dict[str, Any]]:
         """The decisions as rows of a table, `pandas.DataFrame(log.to_records())`: texts, numbers, a time, None.

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic.errors import PydanticInvalidForJsonSchema
 
+from ..agent import json_schema_of
 from ..checkpoint import Checkpointer, CheckpointStatus
 from ..errors import ConfigError, ResumeProblem
 from ..graph import Answers, BreakpointPhase, CompiledGraph, Completed, GraphRuntime, PendingInterrupt, RunConfig, Suspended
@@ -91,6 +92,7 @@ class GraphThread:
             arguments=None,
             arguments_schema=None,
             reason=None,
+            destructive=False,
             source=None,
             question=cast(Json, pending.question),
             answer_schema=self._answer_schema(pending.resume_node) if phase is None else None,
@@ -109,7 +111,7 @@ class GraphThread:
         if answer is None:
             return None
         try:
-            return cast(JsonObject, answer.adapter.json_schema(mode="validation"))
+            return cast(JsonObject, json_schema_of(answer.adapter))
         except PydanticInvalidForJsonSchema:
             return None  # the form falls back to JSON; the resume checks it all the same
 

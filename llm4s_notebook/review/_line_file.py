@@ -77,11 +77,13 @@ class LineFile:
             try:
                 _write(descriptor, start, data)
                 os.fsync(descriptor)
+                if end == 0:
+                    _sync_folder(self.path.parent)
             except OSError:
+                with contextlib.suppress(OSError):
+                    _write(descriptor, start, torn)
                 with contextlib.suppress(OSError):  # half a line would stay; the next writer puts it aside then
-                    os.truncate(descriptor, start)
-                    if torn:
-                        _write(descriptor, start, torn)
+                    os.truncate(descriptor, end)
                 raise
 
     def lines(self) -> list[Line]:
@@ -134,6 +136,16 @@ class LineFile:
             reason=f"{doing} the decision log failed: {reason}",
             next_step="mend that, or give the log another path",
         )
+
+
+def _sync_folder(folder: Path) -> None:
+    """A file just made is there after a power cut only when its folder says so. A system without the call does without."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _last_line(descriptor: int, end: int) -> bytes:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..agent import Agent, AgentResult, PendingReview
 from ..errors import ConfigError, IncompleteRun, PendingInterrupts, ThreadBusy
 from ..graph import Answer, Answers, PendingInterrupt, RunConfig, Suspended
 from ._answers import Pair, pairs
+from ._decision_log import DecisionLog
+from ._decisions import Decisions
 from ._front_end import FrontEnd, front_end
 from ._graph_thread import GraphThread
 from ._home import in_spite_of_cancels, ticking
+from ._replay import Replay, UnusedDecisions
 from ._session import Session
 
 Reviewer: TypeAlias = Callable[[Any], Answer | Awaitable[Answer | None] | None]
@@ -26,10 +30,11 @@ async def review(
     query: Any = None,
     *,
     thread_id: str | None = None,
-    answers: Answers | Reviewer | None = None,
-    unattended: Answers | Reviewer | None = None,
+    answers: Answers | Reviewer | DecisionLog | Decisions | None = None,
+    unattended: Answers | Reviewer | DecisionLog | Decisions | None = None,
     principal: str | None = None,
     config: RunConfig = RunConfig(),  # noqa: B008 - frozen, the same for all
+    decisions: DecisionLog | None = None,
     again: bool = False,
 ) -> Any:
     """Run a turn, show its console, and return its result when the turn has ended.
@@ -39,22 +44,26 @@ async def review(
     thread is shown as it stands. A `Session` as target is driven as it is, and then the other arguments are its own.
 
     `answers` makes it headless: nothing is shown, and what waits is answered from them. `unattended` is the same for the
-    case that nobody is there - the running request allows no input, or there is no notebook.
+    case that nobody is there - the running request allows no input, or there is no notebook. A `DecisionLog`, or some of its
+    decisions (`log.of(…)`), answers as it was decided then, on the same thread or another one (L3).
+
+    `decisions` is a log in which every answer is recorded.
 
     While a person is awaited an interrupt ends the wait only: the cards stay answerable. While a model or a tool runs it
     cancels the run, which `recover` finishes.
 
     Raises: ConfigError at once where a cell cannot wait; PendingInterrupts naming what waits where nobody is there to answer
-    it; IncompleteRun where nobody is there to recover it; the refusals of `agent.run`; the error that ended the turn.
+    it; DecisionMismatch where a recorded decision was made on something else than waits; IncompleteRun where nobody is there to
+    recover it; the refusals of `agent.run`; the error that ended the turn.
     """
     if isinstance(target, Session):
-        given = {"thread_id": thread_id, "principal": principal}
+        given = {"thread_id": thread_id, "principal": principal, "decisions": decisions}
         problems = [f"{name} belongs to the session and cannot be changed here" for name, value in given.items() if value is not None]
         if problems:
             raise ConfigError(field="review", problems=problems)
         session = target
     else:
-        session = Session(target, thread_id, principal=principal, config=config)
+        session = Session(target, thread_id, principal=principal, config=config, decisions=decisions)
     front = front_end() if answers is None else None
     if answers is not None or front is None or not front.somebody_there():
         return await _headless(session, query, answers if answers is not None else unattended, again)
@@ -75,7 +84,9 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
         await ticking(turn)
         turn.result()
         if session.state().status == "unfinished":
-            session.notice("the last run of this thread did not finish: recover continues it")
+            before = session.state().notice
+            unfinished = "the last run of this thread did not finish: recover continues it"
+            session.notice(f"{unfinished} · {before}" if before else unfinished)
         return await session.wait(known=known)
     except asyncio.CancelledError:
         nothing_ran = turn.done() and not session.running
@@ -98,18 +109,21 @@ def how_to_wait(session: Session) -> str:
 # -- nobody is there -------------------------------------------------------------------------------------------------
 
 
-async def _headless(session: Session, query: Any, reviewer: Answers | Reviewer | None, again: bool) -> Any:
-    answer = _Asked(reviewer) if callable(reviewer) else _Prepared(reviewer)
+Given: TypeAlias = Answers | Reviewer | DecisionLog | Decisions | None
+
+
+async def _headless(session: Session, query: Any, reviewer: Given, again: bool) -> Any:
+    answer = await _answering(session, query, reviewer)
     result = await session.open(query, again=again)
     while True:
         state = session.state()
         match state.status:
             case "suspended":
-                given = await answer(_waiting(session.result))
+                given = await answer()
                 if not given:
                     waiting = session.waiting()
                     raise PendingInterrupts(
-                        thread_id=session.thread_id, interrupt_ids=waiting, details=[*waiting.values(), *_unused(answer)]
+                        thread_id=session.thread_id, interrupt_ids=waiting, details=[*waiting.values(), *answer.unused()]
                     )
                 result = await session.answer(given)
             case "unfinished":
@@ -119,6 +133,7 @@ async def _headless(session: Session, query: Any, reviewer: Answers | Reviewer |
             case "new":
                 raise ConfigError(field="query", problems=["the thread is new and no query is given, so there is nothing to review"])
             case _:
+                answer.ended()
                 return result
 
 
@@ -126,30 +141,60 @@ def _waiting(result: AgentResult | Suspended) -> Sequence[PendingReview | Pendin
     return result.interrupts if isinstance(result, Suspended) else result.pending
 
 
+class _Answering(Protocol):
+    """Where the answers come from when nobody is there."""
+
+    async def __call__(self) -> list[Pair]:
+        """Answers to some or all of what waits now; none when there are none."""
+        ...
+
+    def unused(self) -> list[str]:
+        """Says of answers given beforehand that they were not asked for."""
+        ...
+
+    def ended(self) -> None:
+        """The turn has ended."""
+        ...
+
+
+async def _answering(session: Session, query: Any, given: Given) -> _Answering:
+    if isinstance(given, DecisionLog | Decisions):
+        await session.refresh()
+        decisions = given.of() if isinstance(given, DecisionLog) else given
+        return _Recorded(session, Replay(decisions.for_turn(query, session.turn), decisions.instead, session.thread_id))
+    return _Asked(session, given) if callable(given) else _Prepared(session, given)
+
+
 class _Prepared:
     """Answers given beforehand, each used once, when what it answers waits."""
 
-    def __init__(self, answers: Answers | None) -> None:
-        self.left: list[Pair] = list(pairs(answers)) if answers is not None else []
+    def __init__(self, session: Session, answers: Answers | None) -> None:
+        self._session = session
+        self._left: list[Pair] = list(pairs(answers)) if answers is not None else []
 
-    async def __call__(self, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
-        ids = {pending.id for pending in waiting}
-        found = [pair for pair in self.left if pair[0] in ids]
-        self.left = [pair for pair in self.left if pair[0] not in ids]
+    async def __call__(self) -> list[Pair]:
+        ids = self._session.waiting()
+        found = [pair for pair in self._left if pair[0] in ids]
+        self._left = [pair for pair in self._left if pair[0] not in ids]
         return found
+
+    def unused(self) -> list[str]:
+        return [f"an answer was given for '{id}', under which nothing waited" for id, _ in self._left]
+
+    def ended(self) -> None:
+        pass
 
 
 class _Asked:
     """A function that is asked about each thing that waits."""
 
-    left: Sequence[Pair] = ()
-
-    def __init__(self, reviewer: Reviewer) -> None:
+    def __init__(self, session: Session, reviewer: Reviewer) -> None:
+        self._session = session
         self._reviewer = reviewer
 
-    async def __call__(self, waiting: Sequence[PendingReview | PendingInterrupt]) -> list[Pair]:
+    async def __call__(self) -> list[Pair]:
         answers: list[Pair] = []
-        for pending in waiting:
+        for pending in _waiting(self._session.result):
             answer = self._reviewer(pending)
             if inspect.isawaitable(answer):
                 answer = await answer
@@ -157,7 +202,37 @@ class _Asked:
                 answers.append(answer)
         return answers
 
+    def unused(self) -> list[str]:
+        return []
 
-def _unused(answer: _Prepared | _Asked) -> list[str]:
-    """Says of answers given beforehand that nothing waited under their ids."""
-    return [f"an answer was given for '{id}', under which nothing waited" for id, _ in answer.left]
+    def ended(self) -> None:
+        pass
+
+
+class _Recorded:
+    """What was decided once, given again."""
+
+    def __init__(self, session: Session, replay: Replay) -> None:
+        self._session = session
+        self._replay = replay
+        self._begun = False
+
+    async def __call__(self) -> list[Pair]:
+        self._begin()
+        return self._replay.next(self._session.state().pending)
+
+    def _begin(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._replay.answered_before([answered.id for answered in self._session.state().answered])
+
+    def unused(self) -> list[str]:
+        return self._replay.unused()
+
+    def ended(self) -> None:
+        """A turn that ended early went another way than the recorded one, and whoever replays it is told (L3.4)."""
+        self._begin()
+        if unused := self._replay.unused():
+            told = f"the turn on thread '{self._session.thread_id}' has ended, and {'; '.join(unused)}"
+            self._session.notice(told)
+            warnings.warn(UnusedDecisions(told), stacklevel=2)

@@ -21,6 +21,7 @@ from ._agent_thread import AgentThread
 from ._answers import pairs
 from ._breakpoints import Breakpoints
 from ._conduct import Conductor
+from ._decision_log import DecisionLog
 from ._drafts import Drafts
 from ._graph_thread import GraphThread
 from ._requests import Desk, Say
@@ -46,18 +47,24 @@ class Session:
         *,
         principal: str | None = None,
         config: RunConfig = RunConfig(),  # noqa: B008 - frozen, the same for all
+        decisions: DecisionLog | None = None,
         clock: Clock = SystemClock(),  # noqa: B008 - holds no state
         new_thread_id: Callable[[], str] = _new_thread_id,
     ) -> None:
+        """With `decisions` every admitted answer is recorded there, also one given in code (L2).
+
+        Raises: StoreUnavailable where that log cannot be written.
+        """
         self._target = target
         self._thread: ReviewedThread = target if isinstance(target, GraphThread) else AgentThread(target)
         self._config = config if principal is None else replace(config, principal=principal)
+        self._decisions = decisions
         self._clock = clock
         self._new_thread_id = new_thread_id
         self.thread_id = thread_id if thread_id is not None else new_thread_id()
         self.breakpoints = Breakpoints(self._thread.expand, self._holds_changed)
         self.drafts = Drafts()
-        self._conductor = Conductor(self._thread, self.thread_id, self.breakpoints, clock)
+        self._conductor = Conductor(self._thread, self.thread_id, self.breakpoints, clock, decisions)
         self._desk = Desk(self._conductor, self.drafts, self._config)
 
     def _holds_changed(self) -> None:
@@ -133,13 +140,18 @@ class Session:
         return self._conductor.reader.stored.result
 
     @property
+    def turn(self) -> str | None:
+        """The id of the run that began the present turn, as last read; None where the thread's events do not say."""
+        return self._conductor.reader.log.turn
+
+    @property
     def running(self) -> bool:
         """Whether a run of this session is under way."""
         return self._conductor.board.underway is not None
 
     @property
     def error(self) -> Exception | None:
-        """The error shown: of the last refused call or failed run; None once a run is admitted."""
+        """The error shown: of the last refused call or failed run, or of a log not written; None once a run is admitted."""
         return self._conductor.board.error
 
     @property
@@ -216,7 +228,14 @@ class Session:
         """A new thread that begins at a checkpoint of this one, and a session that drives it. Raises: as `runtime.fork`."""
         target = thread_id if thread_id is not None else self._new_thread_id()
         await self._thread.runtime.fork(self.thread_id, checkpoint_id, target)
-        return Session(self._target, target, config=self._config, clock=self._clock, new_thread_id=self._new_thread_id)
+        return Session(
+            self._target,
+            target,
+            config=self._config,
+            decisions=self._decisions,
+            clock=self._clock,
+            new_thread_id=self._new_thread_id,
+        )
 
     def __repr__(self) -> str:
         return f"Session({self._thread.title!r}, thread_id={self.thread_id!r}: {self.state().status_text})"

@@ -1,23 +1,14 @@
-"""Processes that play a turn on a file and kill themselves at a commit: a warmed-up process forks one child for each it is asked for.
-
-The parent writes one JSON line per child to stdin and reads one line when that child is dead.
-"""
+"""Processes that play a turn on a file and kill themselves at a commit."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import subprocess
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from ..forks import Forks, serve
 from ..graph.kills import KillingStore, Told
 from .plays import THREAD, Notes, Play, Some, agent_of, step
 
@@ -59,46 +50,13 @@ async def _child(job: dict[str, Any]) -> None:
         await agent.runtime.aclose()
 
 
-def serve() -> None:
-    """Fork a child for each line; the server itself never opens a store and has one thread only."""
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                asyncio.run(_child(json.loads(line)))
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-class Server:
-    """The test's side of it."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+class Deaths(Forks):
+    """Plays that die at a commit, or at none."""
 
     def run(self, folder: Path, play: Play, picks: list[int], at: int = 0, after: bool = False) -> int:
         """One child's exit code: 0 when it played to the end, -9 when it died at commit number `at` before that."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        job = {"folder": str(folder), "play": PLAY.dump_python(play, mode="json"), "picks": picks, "at": at, "after": after}
-        print(json.dumps(job), file=self._process.stdin, flush=True)
-        return int(self._process.stdout.readline())
-
-
-@contextmanager
-def server() -> Iterator[Server]:
-    command = [sys.executable, "-m", "tests.agent.dying"]
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Server(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(20) == 0
+        return self.fork({"folder": str(folder), "play": PLAY.dump_python(play, mode="json"), "picks": picks, "at": at, "after": after})
 
 
 if __name__ == "__main__":
-    serve()
+    serve(_child)

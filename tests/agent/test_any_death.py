@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from llm4s_notebook.checkpoint import SqliteCheckpointer
 
-from .dying import Server, WrittenNotes, server
+from .dying import Deaths, WrittenNotes
 from .playing import check, compare, deaths, picks, played_at_once, plays
 from .plays import THREAD, Ending, Notes, Play, agent_of, ending
 
@@ -28,15 +28,15 @@ def test_any_order_and_any_deaths_end_it_the_same_way(third: int, play: Play, pi
 
 
 @pytest.fixture(scope="module")
-def processes() -> Iterator[Server]:
-    with server() as made:
+def processes() -> Iterator[Deaths]:
+    with Deaths.open() as made:
         yield made
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 @given(play=plays(), picks=picks, deaths=deaths, after=st.booleans())
 def test_processes_that_die_at_commits_end_the_turn_too(
-    processes: Server, play: Play, picks: list[int], deaths: list[int], after: bool
+    processes: Deaths, play: Play, picks: list[int], deaths: list[int], after: bool
 ) -> None:
     """2.4.7, 2.4.8, 4.5.6, D8, D13: each process is killed right before or right after a commit; a call has one key in all of them."""
     usual, at_once = asyncio.run(played_at_once(play))

@@ -19,7 +19,7 @@ from llm4s_notebook.agent import (
     GuardrailReviewMiddleware,
     GuardrailVerdict,
 )
-from llm4s_notebook.checkpoint import Checkpointer
+from llm4s_notebook.checkpoint import Checkpointer, RetentionPolicy
 from llm4s_notebook.errors import MiddlewareFailed, NothingToRecover
 from llm4s_notebook.guardrails import (
     Guardrail,
@@ -264,3 +264,9 @@ async def test_a_mask_does_not_reach_what_was_stored_before_it(store: Checkpoint
     stored = "".join(repr(one) + repr(one.entries) for one in await store.history("t"))
     assert "joe@example.com" in stored
     assert "ann@example.com" in stored
+    assert result.query == MAIL
+    assert "example.com" not in repr(await store.events_after("t", 0))
+    await store.prune("t", RetentionPolicy(max_checkpoints=1))
+    (latest,) = await store.history("t")
+    assert "joe@example.com" in repr(latest.entries)
+    assert "ann@example.com" not in repr(latest.entries)

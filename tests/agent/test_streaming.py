@@ -13,7 +13,7 @@ from llm4s_notebook.agent import events as told
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
 from llm4s_notebook.errors import CheckpointWriteFailed, ConfigError, ModelFailed, NothingToRecover, RunCancelled, StoreUnavailable
 from llm4s_notebook.graph import RunConfig, RunStatus
-from llm4s_notebook.graph.events import Gap
+from llm4s_notebook.graph.events import Custom, Gap, Progress, RunCompleted
 from llm4s_notebook.models import AssistantMessage, BreaksOff, Completion, Delta, ModelRequest, ScriptedClient, Usage, UserMessage, calls
 
 from .support import Wrap, call, echo, policy, until
@@ -291,6 +291,29 @@ async def test_a_refused_start_leaves_nobody_listening() -> None:
     with pytest.raises(NothingToRecover):
         await agent.start_recover("t")
     assert not agent.runtime._hub.heard("t")
+
+
+async def test_what_a_reader_changes_in_an_event_another_one_does_not_see() -> None:
+    """R7.13: the first reader of the run and a subscriber of its thread."""
+    agent = Agent("assistant", ScriptedClient("hi there", chunk_size=4), stream=True)
+    subscribed = agent.runtime.subscribe("t")
+    run = await agent.start("go", thread_id="t")
+    for record in [record async for record in run.events()]:
+        if isinstance(record.event, Custom | Progress):
+            record.event.payload.clear()
+    heard = [told.decode(record.event.name, record.event.payload) for record in await _tellings(subscribed)]
+    assert [one.text for one in heard if isinstance(one, told.TextDelta)] == ["hi t", "here"]
+    assert [type(one).__name__ for one in heard] == ["ModelCallStarted", "TextDelta", "TextDelta", "ModelCallCompleted"]
+
+
+async def _tellings(subscribed: AsyncIterator[Any]) -> list[Any]:
+    found: list[Any] = []
+    async for record in subscribed:
+        if isinstance(record.event, Custom | Progress):
+            found.append(record)
+        if isinstance(record.event, RunCompleted):
+            break
+    return found
 
 
 async def test_a_run_whose_store_fails_ends_its_events() -> None:

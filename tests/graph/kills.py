@@ -1,7 +1,6 @@
-"""Processes that kill themselves at a chosen commit: a warmed-up process forks one child for each run it is asked for.
+"""Processes that kill themselves at a chosen commit.
 
-The parent writes one JSON line per child to stdin and reads one line when that child is dead. A child drives the thread from
-whatever is on disk to its end, and says what it found and how it ended - unless it was told to die at a commit.
+Each drives the thread from whatever is on disk to its end, and says what it found and how it ended - unless it was told to die at a commit.
 """
 
 from __future__ import annotations
@@ -10,11 +9,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +28,8 @@ from llm4s_notebook.graph import (
     Suspend,
     events,
 )
+
+from ..forks import Forks, serve
 
 THREAD = "t"
 TURNS = 2
@@ -222,37 +218,13 @@ async def child(job: dict[str, Any]) -> None:
     Path(job["answer"]).write_text(json.dumps(answer))  # noqa: ASYNC240 - nothing else runs any more
 
 
-def serve() -> None:
-    """Fork a child for each line; the server itself never opens a store and has one thread only."""
-    graph_of(Told())
-    asyncio.run(asyncio.sleep(0))
-    for line in sys.stdin:
-        job = json.loads(line)
-        pid = os.fork()
-        if pid == 0:
-            try:
-                asyncio.run(child(job))
-                os._exit(0)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-        _, status = os.waitpid(pid, 0)
-        print(os.waitstatus_to_exitcode(status), flush=True)
-
-
-class Server:
-    """The test's side of it."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+class Kills(Forks):
+    """Runs that die at a commit, or at none."""
 
     def run(self, folder: Path, durability: Durability, at: int = 0, after: bool = False) -> dict[str, Any] | None:
         """One child to its end; None when it died at the commit it was told to die at."""
         job = {"path": str(folder / "threads.db"), "lines": str(folder / "lines"), "answer": str(folder / "answer.json")}
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        print(json.dumps({**job, "durability": durability.value, "at": at, "after": after}), file=self._process.stdin, flush=True)
-        code = int(self._process.stdout.readline())
+        code = self.fork({**job, "durability": durability.value, "at": at, "after": after})
         if at:
             assert code == -signal.SIGKILL, code
             return None
@@ -260,16 +232,7 @@ class Server:
         return json.loads((folder / "answer.json").read_text())
 
 
-@contextmanager
-def server() -> Iterator[Server]:
-    command = [sys.executable, "-m", "tests.graph.kills"]
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield Server(process)
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(20) == 0
-
-
 if __name__ == "__main__":
-    serve()
+    graph_of(Told())
+    asyncio.run(asyncio.sleep(0))
+    serve(child)

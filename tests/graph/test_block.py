@@ -395,6 +395,9 @@ async def test_giving_up_is_refused_where_it_makes_no_sense(runtime: GraphRuntim
         await runtime.abandon("t", made.graph)
     with pytest.raises(UnknownStateKey):
         await runtime.abandon("t", made.graph, Command().update(N, 1))
+    text: Any = "n"
+    with pytest.raises(ConfigError, match="'n' is no state key"):
+        await runtime.abandon("t", made.graph, Command().update(text, 1))
     assert await trace(store) == before
     handle = await runtime.start("t", made.graph, ["slow"])
     await until(lambda: made.ran["slow"])

@@ -1,9 +1,10 @@
-"""Following a thread's events (EVT, CAN-17, R7.7-R7.12)."""
+"""Following a thread's events (EVT, CAN-17, R7.7-R7.13)."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import threading
 import weakref
 from collections.abc import AsyncIterator
@@ -267,6 +268,32 @@ async def test_bad_arguments_are_refused() -> None:
             runtime.subscribe("t", **{name: value})
         assert caught.value.field == name
     runtime.subscribe("t", capacity=2, after=0)
+
+
+async def test_a_payload_that_one_subscriber_changes_is_whole_for_the_others(runtime: GraphRuntime) -> None:
+    """R7.13: of what is live and of what is stored, in every depth; a replay has it as it was emitted."""
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("tells")
+    async def tells(context: RunContext) -> None:
+        context.progress("said", {"list": [1, {"a": "b"}]})
+        context.emit("said", [{"list": [1, 2]}])
+        context.emit("text", "as it is")
+
+    one, two = runtime.subscribe("t"), runtime.subscribe("t")
+    await runtime.run("t", builder.compile(tells, output=lambda _: None), None)
+    seen: list[list[Any]] = []
+    for subscriber in (one, two):
+        records = await take(subscriber, 5)
+        payloads = [record.event.payload for record in records if isinstance(record.event, events.Progress | events.Custom)]
+        seen.append(json.loads(json.dumps(payloads)))
+        for payload in payloads[:2]:
+            inner = payload["list"] if isinstance(payload, dict) else payload[0]["list"]
+            inner[1:] = ["changed"]
+            payload.clear()
+    assert seen == [[{"list": [1, {"a": "b"}]}, [{"list": [1, 2]}], "as it is"]] * 2
+    replayed = await take(runtime.subscribe("t"), 4)
+    assert [record.event.payload for record in replayed if isinstance(record.event, events.Custom)] == seen[0][1:]
 
 
 async def test_closing_the_runtime_ends_its_subscriptions(another: Another) -> None:

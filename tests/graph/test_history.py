@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -223,6 +223,13 @@ async def test_an_edit_is_refused_as_a_whole(runtime: GraphRuntime, store: Check
             await runtime.update_state("t", graph, at, Command().update(key, 1))
     with pytest.raises(StateUpdateFailed):
         await runtime.update_state("t", graph, at, Command().update(total, 1))
+    text: Any = "total"
+    with pytest.raises(ConfigError, match="'total' is no state key: give the StateKey"):
+        await runtime.update_state("t", graph, at, Command().update(text, 1))
+    with pytest.raises(ConfigError, match="a Command is wanted, not dict"):
+        await runtime.update_state("t", graph, at, cast(Any, {"total": 1}))
+    with pytest.raises(ConfigError, match="'start' is no node"):
+        await runtime.update_state("t", graph, at, Command(), as_node=cast(Any, "start"))
     for command, node in ((Command().goto(start), None), (Command(), other)):
         with pytest.raises(ConfigError):
             await runtime.update_state("t", graph, at, command, as_node=node)
@@ -282,6 +289,11 @@ async def test_a_refused_seed_leaves_the_thread_free(runtime: GraphRuntime, stor
     made = chain()
     with pytest.raises(UnknownStateKey):
         await runtime.seed("t", made.graph, Command().update(ITEMS, "x"))
+    text: Any = "items"
+    with pytest.raises(ConfigError, match="'items' is no state key"):
+        await runtime.seed("t", made.graph, Command().update(text, "x"))
+    with pytest.raises(ConfigError, match="'items' is no state key"):
+        await runtime.seed("t", made.graph, Command().remove(text))
     head = await store.head("t")
     assert (head.checkpoint_id, head.claim) == (None, None)
     await runtime.seed("t", made.graph, Command().update(LOG, "x"))

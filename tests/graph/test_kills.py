@@ -14,16 +14,16 @@ import pytest
 
 from llm4s_notebook.graph import Durability
 
-from .kills import TURNS, Server, server
+from .kills import TURNS, Kills
 
 LEAST = 60
 """Kills a mode."""
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[list[Server]]:
+def servers() -> Iterator[list[Kills]]:
     """As many as there are processors on the smallest machine of CI."""
-    with server() as one, server() as two:
+    with Kills.open() as one, Kills.open() as two:
         yield [one, two]
 
 
@@ -79,7 +79,7 @@ def check(whole: dict[str, Any], states: list[Any], folder: Path, before: list[s
 
 
 @pytest.mark.parametrize("durability", list(Durability))
-def test_a_process_killed_at_any_commit_is_taken_over_without_loss(servers: list[Server], tmp_path: Path, durability: Durability) -> None:
+def test_a_process_killed_at_any_commit_is_taken_over_without_loss(servers: list[Kills], tmp_path: Path, durability: Durability) -> None:
     """R6.18, R6.23, R8.10, 6.5: SIGKILL right before and right after each commit of two turns with fan-out, both joins, typed
     questions and holds on both sides; a second process goes on from the file."""
     for name in ("sync", "own"):
@@ -96,7 +96,7 @@ def test_a_process_killed_at_any_commit_is_taken_over_without_loss(servers: list
     log = [(number, after) for number in range(1, own["commits"] + 1) for after in (False, True)]
     assert len(log) >= LEAST
 
-    def share(children: Server, some: list[tuple[int, bool]]) -> None:
+    def share(children: Kills, some: list[tuple[int, bool]]) -> None:
         for number, after in some:
             folder = tmp_path / f"{number}-{after}"
             folder.mkdir()
@@ -116,7 +116,7 @@ def test_a_process_killed_at_any_commit_is_taken_over_without_loss(servers: list
 
 
 @pytest.mark.parametrize("durability", list(Durability))
-def test_a_recovery_that_is_killed_too_is_recovered(servers: list[Server], tmp_path: Path, durability: Durability) -> None:
+def test_a_recovery_that_is_killed_too_is_recovered(servers: list[Kills], tmp_path: Path, durability: Durability) -> None:
     """R8.10, R6.20: the second process dies at its own first, second or third commit - which carries recorded results over to a new
     checkpoint - and a third one goes on; still nothing recorded is run again and the end is the same."""
     for name in ("sync", "own"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pytest
 from pydantic import BaseModel, ConfigDict
@@ -173,10 +173,13 @@ class Pair(NamedTuple):
         (dict[str, int], False),
         (Any, False),
         (object, False),
+        (Annotated[Frozen, []], True),
+        (Annotated[list[int], []], False),
     ],
 )
 def test_only_values_that_cannot_change_are_shared(declared: Any, shared: bool) -> None:
-    """D17: frozen models and dataclasses, strings, numbers, tuples of these."""
+    """D17: frozen models and dataclasses, strings, numbers, tuples of these; whenever it is asked, and of unhashable annotations too."""
+    assert is_shareable(declared) is shared
     assert is_shareable(declared) is shared
 
 

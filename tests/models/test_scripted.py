@@ -70,6 +70,22 @@ async def test_something_else_in_a_script_is_refused():
         await ScriptedClient(3).complete(_REQUEST)  # type: ignore[arg-type]  # the mistake under test
 
 
+@pytest.mark.parametrize(
+    ("step", "shown"),
+    [
+        ([1] * 66, f"{[1] * 66!r}"),
+        ([1] * 67, f"{[1] * 67!r:.200}… (201 characters)"),
+        (["x" * 1_000_000], f"['{'x' * 198}… (1,000,004 characters)"),
+    ],
+    ids=["198 characters", "201 characters", "a million"],
+)
+async def test_of_a_long_wrong_step_its_beginning_and_length_are_shown(step: object, shown: str):
+    """A traceback in a cell stays readable."""
+    with pytest.raises(TypeError) as refused:
+        await ScriptedClient(step).complete(_REQUEST)  # type: ignore[arg-type]  # the mistake under test
+    assert str(refused.value) == f"a script step is a str, calls(…), a Completion, BreaksOff, an exception or a callable, not {shown}"
+
+
 def test_one_client_serves_several_threads_each_step_once():
     """D23: no step is played twice and none is lost."""
     client = ScriptedClient(*(str(n) for n in range(200)))

@@ -9,7 +9,7 @@ from llm4s_notebook.errors import RestoreRejected
 from llm4s_notebook.models import calls
 from llm4s_notebook.review import Session
 
-from .test_requests import Browser
+from .browser import Browser
 from .turns import Shop, deployment
 
 

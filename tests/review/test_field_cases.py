@@ -9,7 +9,7 @@ from llm4s_notebook.errors import PendingInterrupts
 from llm4s_notebook.models import ScriptedClient
 from llm4s_notebook.review import Session
 
-from .test_requests import Browser, settled
+from .browser import Browser, settled
 from .turns import Shop, deployments
 
 

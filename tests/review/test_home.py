@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 from llm4s_notebook.review._home import Home, in_spite_of_cancels
 
-
-@contextmanager
-def other_loop() -> Iterator[asyncio.AbstractEventLoop]:
-    """A loop of its own in a thread of its own, as a subshell has."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield loop
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def elsewhere(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> Any:
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+from .loops import elsewhere, other_loop
 
 
 async def test_work_called_from_another_loop_runs_on_the_home_loop_and_its_result_comes_back():

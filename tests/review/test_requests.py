@@ -16,39 +16,9 @@ from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 from llm4s_notebook.wire import Done, Refusal, Welcome
 
-from .test_home import other_loop
-from .turns import Region, Shop, deployments, guarded, ids, until
-
-SLOW = calls(ToolCall("c1", "slow", {"name": "a"}))
-
-
-class Browser:
-    """Sends requests to a session and keeps what comes back."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.received: list[Any] = []
-        self._count = 0
-        session.observe_drafts(self.received.append)
-
-    def send(self, content: object) -> None:
-        self.session.handle(content, self.received.append)
-
-    def replies(self, request_id: str) -> list[Any]:
-        return [message for message in self.received if getattr(message, "request_id", None) == request_id]
-
-    async def ask(self, request_id: str | None = None, **body: Any) -> Any:
-        """Send a request and wait for its reply."""
-        if request_id is None:
-            self._count += 1
-            request_id = f"r{self._count}"
-        before = len(self.replies(request_id))
-        self.send({"request_id": request_id, "body": body})
-        await until(lambda: len(self.replies(request_id)) > before)
-        return self.replies(request_id)[-1]
-
-    async def submit(self, *decisions: dict[str, Any]) -> Any:
-        return await self.ask(kind="submit", decisions=list(decisions))
+from .browser import Browser, settled
+from .loops import other_loop
+from .turns import SLOW, Region, Shop, deployments, guarded, ids, until
 
 
 async def waiting(shop: Shop, *script: Any, **settings: Any) -> tuple[Session, Browser]:
@@ -59,10 +29,6 @@ async def waiting(shop: Shop, *script: Any, **settings: Any) -> tuple[Session, B
 
 def approve(id: str) -> dict[str, Any]:
     return {"decision": "approve", "id": id}
-
-
-async def settled(session: Session) -> None:
-    await until(lambda: not session.running and session.state().status != "running")
 
 
 async def test_an_approval_is_admitted_answered_and_said():

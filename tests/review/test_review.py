@@ -16,12 +16,10 @@ from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import ConfigError, IncompleteRun, InvalidResume, ModelFailed, PendingInterrupts, ThreadBusy
 from llm4s_notebook.graph import Completed as GraphCompleted
 from llm4s_notebook.graph import GraphBuilder, GraphRuntime, PendingInterrupt, Resumed, StateKey, Suspend
-from llm4s_notebook.models import ScriptedClient, ToolCall, calls
+from llm4s_notebook.models import ScriptedClient
 from llm4s_notebook.review import GraphThread, Session, register, review
 
-from .turns import Shop, deployments, until
-
-SLOW = calls(ToolCall("c1", "slow", {"name": "a"}))
+from .turns import SLOW, Shop, deployments, until
 
 
 @dataclass

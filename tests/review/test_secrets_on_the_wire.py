@@ -4,45 +4,24 @@ from __future__ import annotations
 
 import json
 import logging
-import secrets as random_secrets
 from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field, SecretStr
 
-from llm4s_notebook.agent import Agent, ApprovalMiddleware, AskingMiddleware, AskingTool, ToolCallRequest, ToolContext, ToolOutcome, tool
+from llm4s_notebook.agent import Agent, ApprovalMiddleware, ToolCallRequest, tool
 from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 from llm4s_notebook.wire import SessionState
 
-from .test_requests import Browser, settled
-
-DOTS = "•" * 8
+from ..agent.secrecy import DOTS, AskToken, Leaky, fresh
+from .browser import Browser, settled
 
 
 class Login(BaseModel):
     user: str
     password: Annotated[SecretStr, Field(min_length=12)]
-
-
-class Token(BaseModel):
-    value: SecretStr
-    note: str = ""
-
-
-class AskToken(AskingMiddleware[str, Token]):
-    id = "token"
-
-    def __init__(self, got: list[str]) -> None:
-        self.got = got
-
-    async def wrap_tool_call(self, request: ToolCallRequest, context: ToolContext, next: Any) -> ToolOutcome:
-        given = self.answered(context)
-        if given is None:
-            return self.ask_about("which token?")
-        self.got.append(given.answer.value.get_secret_value())
-        return await next()
 
 
 def sign_in_into(got: list[str]) -> Any:
@@ -75,11 +54,6 @@ class Listening(Browser):
         ]
 
 
-def secret() -> tuple[str, str]:
-    mark = random_secrets.token_hex(8)
-    return f"{mark}\"\\'é", mark
-
-
 def approved(request: ToolCallRequest) -> str:
     return f"{request.call} needs a person"
 
@@ -97,7 +71,7 @@ async def begin(got: list[str], value: str, store: Checkpointer, *middleware: An
 async def test_a_secret_argument_is_in_no_message(choice: str, store: Checkpointer, caplog: pytest.LogCaptureFixture):
     """3.8.3, 3.8.4, W2.2: card, drafts, replies and documents have dots; what is left as dots runs, what is typed replaces it."""
     caplog.set_level(logging.DEBUG)
-    (value, mark), (typed, typed_mark) = secret(), secret()
+    (value, mark), (typed, typed_mark) = fresh(), fresh()
     got: list[str] = []
     session, browser = await begin(got, value, store, ApprovalMiddleware(approved))
     (card,) = session.state().pending
@@ -120,7 +94,7 @@ async def test_a_secret_argument_is_in_no_message(choice: str, store: Checkpoint
 
 async def test_a_refused_edit_says_what_is_wrong_without_the_secret(store: Checkpointer):
     """D25, 3.8.5: problems on their fields; the card stays, and a right edit is then taken."""
-    value, mark = secret()
+    value, mark = fresh()
     got: list[str] = []
     session, browser = await begin(got, value, store, ApprovalMiddleware(approved))
     (card,) = session.state().pending
@@ -146,7 +120,7 @@ async def test_a_refused_edit_says_what_is_wrong_without_the_secret(store: Check
 
 async def test_a_draft_is_kept_without_the_secrets_typed_into_it(store: Checkpointer):
     """3.8.7, W1.4: the rest of the draft comes back; a secret has to be typed again, and does not look as if it were there."""
-    value, mark = secret()
+    value, mark = fresh()
     session, browser = await begin([], value, store, ApprovalMiddleware(approved))
     (card,) = session.state().pending
     drafts: list[Any] = [
@@ -182,10 +156,10 @@ async def test_a_draft_is_kept_without_the_secrets_typed_into_it(store: Checkpoi
 
 async def test_a_secret_answer_is_in_no_message(store: Checkpointer):
     """3.8.6, W2.3: of a middleware's question, and of a tool's."""
-    (value, mark), (typed, typed_mark) = secret(), secret()
+    (value, mark), (typed, typed_mark) = fresh(), fresh()
     got: list[str] = []
     used: list[str] = []
-    session, browser = await begin(got, value, store, AskToken(used), ApprovalMiddleware(approved))
+    session, browser = await begin(got, value, store, AskToken("token", used), ApprovalMiddleware(approved))
     (card,) = session.state().pending
     assert (card.answer_schema or {})["properties"]["value"]["writeOnly"] is True  # type: ignore[index, call-overload]  # JSON
     await browser.ask(kind="save_draft", id=card.id, draft={"decision": "reply", "value": {"value": typed, "note": "n"}})
@@ -204,23 +178,13 @@ async def test_a_secret_answer_is_in_no_message(store: Checkpointer):
 
 async def test_a_secret_answer_of_a_tool_question_is_in_no_message(store: Checkpointer):
     """3.8.5, 3.8.6: also where the tool's own text has it."""
-    typed, mark = secret()
+    typed, mark = fresh()
 
-    class Args(BaseModel):
-        what: str
-
-    class Leaky(AskingTool[Args, str, Token]):
-        name = "leaky"
-        description = "Leak."
-
-        async def execute(self, args: Args, context: ToolContext) -> Any:
-            return self.ask("token?")
-
-        async def resume(self, args: Args, question: str, answer: Token, context: ToolContext) -> Any:
-            raise RuntimeError(f"401: {answer.value.get_secret_value()!r}")
+    def refuse(value: str) -> None:
+        raise RuntimeError(f"401: {value!r}")
 
     session = Session(
-        Agent("assistant", ScriptedClient(calls(ToolCall("c1", "leaky", {"what": "x"})), "done"), tools=Leaky(), runtime=store), "t"
+        Agent("assistant", ScriptedClient(calls(ToolCall("c1", "leaky", {"what": "x"})), "done"), tools=Leaky(refuse), runtime=store), "t"
     )
     browser = Listening(session)
     await session.run("go")
@@ -233,7 +197,7 @@ async def test_a_secret_answer_of_a_tool_question_is_in_no_message(store: Checkp
 
 async def test_another_kernel_shows_the_same_dots(store: Checkpointer):
     """3.8.2, W1.3."""
-    value, _ = secret()
+    value, _ = fresh()
     got: list[str] = []
     session, _browser = await begin(got, value, store, ApprovalMiddleware(approved))
     agent = Agent("assistant", ScriptedClient("done"), tools=sign_in_into(got), middleware=[ApprovalMiddleware(approved)], runtime=store)

@@ -121,6 +121,9 @@ def deployment(call_id: str = "c1", version: str = "1.0", environment: str = "pr
     return ToolCall(call_id, "deploy", {"environment": environment, "version": version})
 
 
+SLOW = calls(ToolCall("c1", "slow", {"name": "a"}))
+
+
 def deployments(*versions: str) -> Any:
     return calls(*(deployment(f"c{at}", version) for at, version in enumerate(versions, 1)))
 

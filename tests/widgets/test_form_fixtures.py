@@ -27,7 +27,7 @@ def read(path: str) -> Any:
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """The scripts that make the fixtures, importable for one test."""
-    names = ("forms", "sessions", "texts", "make_fixtures")
+    names = ("answer_types", "sessions", "texts", "make_fixtures")
     monkeypatch.syspath_prepend(str(JS_TESTS))
     yield {name: importlib.import_module(name) for name in names}
     for name in names:
@@ -68,7 +68,7 @@ def test_a_decision_that_a_form_sent_is_taken_by_the_kernel(sent: dict[str, Any]
     assert isinstance(request.body, Submit)
     (decision,) = request.body.decisions
     assert isinstance(decision, Reply)
-    modules["forms"].adapters()[sent["form"]].validate_json(json.dumps(decision.value), strict=True)
+    modules["answer_types"].adapters()[sent["form"]].validate_json(json.dumps(decision.value), strict=True)
 
 
 def test_every_hard_model_has_been_filled_in() -> None:
@@ -79,4 +79,4 @@ def test_every_hard_model_has_been_filled_in() -> None:
 def test_the_check_above_would_notice_a_wrong_value(modules: dict[str, ModuleType]) -> None:
     """A string for a number is refused: the strictness is pydantic's, not ours."""
     with pytest.raises(ValidationError):
-        modules["forms"].adapters()["number"].validate_json('"0"', strict=True)
+        modules["answer_types"].adapters()["number"].validate_json('"0"', strict=True)

@@ -15,6 +15,7 @@ import { decodeTexts } from "./decode_texts";
 import { DraftStore } from "./drafts";
 import type { Kernel } from "./kernel";
 import { Link } from "./link";
+import { refusal } from "./refusal";
 
 const MARKS: Readonly<Record<string, TextMark>> = { u: "undecided", a: "allow", e: "edit", b: "block", n: "none" };
 const EVERYTHING_REFUSED: TextFilter = { show: "refused", verdict: "any", guardrail: null, search: "" };
@@ -54,7 +55,7 @@ export class TextsDesk {
   constructor(private readonly kernel: Kernel<TextsState, TextsRequestBody>) {
     this.now.value = kernel.state();
     this.state = this.now;
-    this.store = new DraftStore((id, draft) => this.link.ask({ kind: "save_draft", id, draft }).reply);
+    this.store = new DraftStore((id, draft) => this.link.ask({ kind: "save_draft", id, draft }).reply.then((reply) => reply.kind === "done"));
     this.link = new Link<TextsRequestBody, TextsAnswer, TextsPush>(
       kernel,
       (welcome) => this.store.take(welcome.drafts),
@@ -166,6 +167,13 @@ export class TextsDesk {
 
   setDraft(position: number, draft: JsonObject | null): void {
     this.store.set(String(position), draft);
+  }
+
+  /** Something of ours broke: shown where refusals are, so that it does not vanish (F33). */
+  fault(error: unknown): void {
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const next_step = "What you typed is kept. Try it again, or decide in code.";
+    this.refused(refusal("", "WidgetError", what, "in this view's own code", next_step));
   }
 
   dispose(): void {

@@ -1,36 +1,44 @@
 import type { AnyModel } from "@anywidget/types";
 import type { JSX } from "preact";
-import { render } from "preact";
+import { options, render } from "preact";
 import { Desk } from "../bridge/desk";
 import { freshId } from "../bridge/ids";
 import { kernelOf } from "../bridge/kernel";
 import type { Desk as ViewDesk } from "../view/desk";
+import { Guarded } from "../view/guarded";
 import { followTheme } from "../view/theme";
 import type { Options, SessionState } from "../wire/index";
 
 type Model = AnyModel<{ state: SessionState; options: Options }>;
-type View<D> = (props: { desk: D; prefix: string; root: HTMLElement }) => JSX.Element | null;
+type View<D> = (props: { desk: D; prefix: string }) => JSX.Element | null;
 
 /** What the page itself asks of a desk, whatever it shows. */
 interface AnyDesk {
   readonly link: { touched(): void };
   readonly store: { flush(): void };
+  /** Show an error that nobody else would see (F33). */
+  fault(error: unknown): void;
   dispose(): void;
 }
 
 /** A session's widget. */
-export const widget = (View: View<ViewDesk>) => mounted<Desk, Model>(View, (model) => new Desk(kernelOf(model)));
+export const widget = (View: View<ViewDesk>) => mounted<Desk, Model>(View, (model, onFault) => new Desk(kernelOf(model, onFault)));
 
 /** A widget as anywidget wants it: each view has its own desk, ids and listeners, and takes them away when it goes. */
-export function mounted<D extends AnyDesk, M>(View: View<D>, open: (model: M) => D) {
+export function mounted<D extends AnyDesk, M>(View: View<D>, open: (model: M, onFault: (error: unknown) => void) => D) {
   return {
     render({ model, el }: { model: M; el: HTMLElement }): () => void {
-      const desk = open(model);
+      const desk: D = open(model, (error) => desk.fault(error));
       const root = document.createElement("div");
       root.className = "llm4s-root";
       el.append(root);
-      const stops = [followTheme(root), keepKeys(root), stayInTouch(root, desk)];
-      render(<View desk={desk} prefix={`llm4s-${freshId().slice(0, 8)}-`} root={root} />, root);
+      const stops = [followTheme(root), keepKeys(root), stayInTouch(root, desk), hearFaults(root, desk)];
+      render(
+        <Guarded what="This view">
+          <View desk={desk} prefix={`llm4s-${freshId().slice(0, 8)}-`} />
+        </Guarded>,
+        root,
+      );
       return () => {
         for (const stop of stops) stop();
         render(null, root);
@@ -56,6 +64,43 @@ function keepKeys(root: HTMLElement): () => void {
     root.removeEventListener("focusin", mark);
     for (const type of KEY_EVENTS) root.removeEventListener(type, stop);
   };
+}
+
+const FAULT = "llm4s-fault";
+
+/** Every handler of an element tells its view what it raises (F33): a browser would only write it to a console that nobody has open. */
+const drawn = options.vnode;
+options.vnode = (vnode) => {
+  const props = vnode.props as Record<string, unknown>;
+  if (typeof vnode.type === "string") {
+    for (const [name, handler] of Object.entries(props)) {
+      if (name.startsWith("on") && typeof handler === "function") props[name] = told(handler as Handler);
+    }
+  }
+  drawn?.(vnode);
+};
+
+type Handler = (this: unknown, event: Event) => unknown;
+
+function told(handler: Handler): Handler {
+  return function (event) {
+    const home = (event.currentTarget as Element | null)?.closest(".llm4s-root");
+    const tell = (detail: unknown) => home?.dispatchEvent(new CustomEvent(FAULT, { detail }));
+    try {
+      const result = handler.call(this, event);
+      if (result instanceof Promise) result.catch(tell);
+      return result;
+    } catch (error) {
+      tell(error);
+      return undefined;
+    }
+  };
+}
+
+function hearFaults(root: HTMLElement, desk: AnyDesk): () => void {
+  const hear = (event: Event) => desk.fault((event as CustomEvent).detail);
+  root.addEventListener(FAULT, hear);
+  return () => root.removeEventListener(FAULT, hear);
 }
 
 const KEY_EVENTS = ["keydown", "keypress", "keyup"];

@@ -8,4 +8,4 @@ import { mounted } from "./mount";
 
 type Model = AnyModel<{ state: TextsState; options: Options }>;
 
-export default mounted(TextsView, (model: Model) => new TextsDesk(kernelOf<TextsState, TextsRequestBody>(model)));
+export default mounted<TextsDesk, Model>(TextsView, (model, onFault) => new TextsDesk(kernelOf<TextsState, TextsRequestBody>(model, onFault)));

@@ -149,6 +149,7 @@ export interface components {
                 [key: string]: components["schemas"]["JsonValue"];
             } | null;
             default_reject_reason: string | null;
+            destructive: boolean;
             guardrail: components["schemas"]["GuardrailRefusal"] | null;
             hook: string | null;
             id: string;

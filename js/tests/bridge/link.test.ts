@@ -12,7 +12,9 @@ beforeEach(() => {
 function connect(manager: unknown = {}) {
   const fake = new FakeModel(readSession(), undefined, manager);
   const link = new Link(
-    kernelOf(fake.model),
+    kernelOf(fake.model, (error) => {
+      throw error;
+    }),
     () => {},
     () => {},
   );

@@ -2,41 +2,71 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from ...errors import CheckpointConflict, InvalidCommit, StaleClaim, ThreadBusy
 from .._clock import to_microseconds
 from .._rules import check_claimed
 from .._types import Claim, Commit
 from ._commit import apply
-from ._process import ProcessMark
-from ._thread_row import ThreadRow
+from ._thread_row import Lease, ThreadRow
+from ._trouble import Damage
 
 _NEXT_TOKEN = "UPDATE llm4s_meta SET last_token = last_token + 1 WHERE id = 1 RETURNING last_token"
+_CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process = ? WHERE id = ?"
 _RENEW = "UPDATE llm4s_thread SET expires_at = ? WHERE id = ?"
 _FREE = "UPDATE llm4s_thread SET token = NULL, holder = NULL, expires_at = NULL, process = NULL WHERE id = ?"
 _END = "DELETE FROM llm4s_thread WHERE id = ?"
+_IN_VAIN = (CheckpointConflict, InvalidCommit, Damage)  # of what is known: before anything of the thread was written
+
+
+class Wanted(NamedTuple):
+    """A lease as it is asked for, at time `now`."""
+
+    holder: str
+    now: datetime
+    ttl: float
+    process: str | None
 
 
 def claim(
-    connection: sqlite3.Connection, thread_id: str, holder: str, now: datetime, ttl: float, mark: ProcessMark | None, given: Commit | None
+    connection: sqlite3.Connection, known: ThreadRow | None, thread_id: str, wanted: Wanted, given: Commit | None
 ) -> tuple[Claim, ThreadRow, int]:
     """Grant a lease, and commit under it where a commit is given (R6.6, R6.23); returns the thread and its first new event's number.
 
+    `known` is the thread as this store left it when it freed it, and is used as in `commit`.
+
     Raises: ThreadBusy, CheckpointConflict, InvalidCommit.
     """
+    if known is not None and known.token is None and given is not None and not given.retract:
+        granted, lease = _grant(connection, wanted)
+        first = known.next_event
+        with contextlib.suppress(*_IN_VAIN):
+            if apply(connection, known, given, lease):
+                return granted, known, first
     row = ThreadRow.load(connection, thread_id) or ThreadRow(thread_id)
-    held = row.live_claim(now)
+    held = row.live_claim(wanted.now)
     if held is not None:
         raise ThreadBusy(thread_id=thread_id, checkpoint_id=row.checkpoint_id, holder=held.holder)
-    token: int = connection.execute(_NEXT_TOKEN).fetchone()[0]
-    granted = Claim(token, holder, now + timedelta(seconds=ttl))
-    row.take(connection, granted, mark)
+    granted, lease = _grant(connection, wanted)
     first = row.next_event
+    if not row.key:
+        row.begin(connection, lease)
+    elif given is None:
+        row.take(lease)
+        connection.execute(_CLAIM, (*lease, row.key))
     if given is not None:
-        apply(connection, row, given)
+        apply(connection, row, given, lease)
     return granted, row, first
+
+
+def _grant(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Claim, Lease]:
+    token: int = connection.execute(_NEXT_TOKEN).fetchone()[0]
+    granted = Claim(token, wanted.holder, wanted.now + timedelta(seconds=wanted.ttl))
+    return granted, (token, wanted.holder, to_microseconds(granted.expires_at), wanted.process)
 
 
 def renew(connection: sqlite3.Connection, thread_id: str, token: int, now: datetime, ttl: float) -> Claim:
@@ -64,18 +94,16 @@ def release(connection: sqlite3.Connection, thread_id: str, token: int) -> bool:
 def commit(connection: sqlite3.Connection, known: ThreadRow | None, thread_id: str, given: Commit) -> tuple[ThreadRow, int]:
     """Apply it; returns the thread as it is then, and the number of the first event.
 
-    `known` is the thread as this store's last commit under the same token left it. It is used only while the row in the file
-    says that nothing came between, and never to refuse.
+    `known` is the thread as this store's last commit under the same token left it. It is used only if the row in the file says
+    that nothing came between, and never to refuse.
 
     Raises: StaleClaim, CheckpointConflict, InvalidCommit, in this order (R6.19).
     """
     if known is not None and known.token == given.token and not given.retract:
         first = known.next_event
-        try:
+        with contextlib.suppress(*_IN_VAIN):
             if apply(connection, known, given):
                 return known, first
-        except (CheckpointConflict, InvalidCommit):  # before anything was written
-            pass
     row = ThreadRow.load(connection, thread_id)
     check_claimed(thread_id, given.token, row.token if row else None)
     if row is None:  # check_claimed has raised

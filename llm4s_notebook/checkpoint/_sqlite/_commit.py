@@ -16,27 +16,27 @@ from . import _small
 from ._copies import LEAST, Texts
 from ._event_json import to_text
 from ._find import find
+from ._heads import Head, Heads
 from ._naming import number_in, place
 from ._retain import drop_turn, drop_writes
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MOST_ENTRIES, VALUE_HEAD
-from ._thread_row import CODES, Head, Mark, ThreadRow
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, MOST_ENTRIES, PARKED, VALUE_HEAD
+from ._thread_row import CODES, Lease, Mark, ThreadRow
 
 _GRAPH = "SELECT id FROM llm4s_graph WHERE graph_id = ? AND version = ? AND fingerprint = ?"
 _NEW_GRAPH = "INSERT INTO llm4s_graph (graph_id, version, fingerprint) VALUES (?, ?, ?)"
-_NEW_RUN = "INSERT INTO llm4s_run (id, run_id, graph) VALUES (?, ?, ?)"
-_IF_SAME = "WHERE id = ? AND token = ? AND latest IS ? AND next_event = ? AND writes = ?"
+_NEW_RUN = "INSERT INTO llm4s_run (run_id, graph) VALUES (?, ?)"
+_IF_SAME = "WHERE id = ? AND token IS ? AND latest IS ? AND next_event = ? AND writes = ?"
 _STEP = f"UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ? {_IF_SAME}"
 _TURN = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
     settled = ?, graph = ?, status = ?, created_at = ?, named = ? {_IF_SAME}"""
-_LAST = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
-    settled = ?, graph = ?, status = ?, created_at = ?, named = ?,
-    token = NULL, holder = NULL, expires_at = NULL, process = NULL {_IF_SAME}"""
+_ENDS = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
+    settled = ?, graph = ?, status = ?, created_at = ?, named = ?, token = ?, holder = ?, expires_at = ?, process = ? {_IF_SAME}"""
 _CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (thread, number, run, name, parent, parent_run, parent_name, status, created_at,
     superstep, format, token, first_event, last_event, body, small, refs, events, journal) VALUES ({", ".join("?" * 19)})"""
 _ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, place, list, section, name, position, source, start, size, value)
     VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PARKED = "INSERT INTO llm4s_parked (id, value) VALUES (?, ?)"
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
-_LAST_RUN = "SELECT max(id) FROM llm4s_run"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
@@ -46,17 +46,16 @@ _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, dat
 _LAST_EVENT: Final = 13  # where these stand in a checkpoint's row
 _EVENTS: Final = 17
 _USUAL: Final = (Set, Unset, Append)
-_OWN_ROWS: Final = "parked"  # a section that lists of threads read: none of it lies in a checkpoint
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
 _Born: TypeAlias = list[tuple[Any, ...]]
 
 
-def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool:
-    """Apply the commit under the row's claim; `row` is the thread as it is then. False - and nothing is changed in the file, while
-    `row` is spoilt - if the thread's row in the file is not the one that `row` was made from.
+def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: Lease | None = None) -> bool:
+    """Apply the commit under the row's claim, or under `lease`, which is then taken; `row` is the thread as it is then. False - and
+    nothing of the thread is changed in the file, while `row` is spoilt - if its row in the file is not the one that `row` was made from.
 
-    Raises: CheckpointConflict, InvalidCommit, before anything is changed but by a retraction.
+    Raises: CheckpointConflict, InvalidCommit, before anything of it is changed but by a retraction.
     """
 
     def known(checkpoint_id: str) -> bool:
@@ -72,13 +71,15 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
     check_commit(row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, known=known)
     before = (row.key, row.token, row.latest.number if row.latest else None, row.next_event, row.writes)
     was = (row.settled, row.graph, row.status, row.created_at, row.named)
+    if lease is not None:
+        row.take(lease)
     newest = row.latest
     if given.retract:
         row.live = drop_turn(connection, row.key, row.settled.number if row.settled else 0)
         row.forget()
         row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
-            row.pieces, row.size, row.all_heads = {}, 0, True
+            row.pieces, row.size, row.heads = {}, 0, Heads(none=True)
     work = _Work(connection, row, newest.number if newest else 0)
     dropped = bool(given.checkpoints and row.writes)
     if given.checkpoints:
@@ -97,11 +98,16 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
         raise InvalidCommit(reason="the thread has too many entries", thread_id=row.thread_id)
     now = (row.latest.number if row.latest else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
     turn = (row.settled, row.graph, row.status, row.created_at, row.named)
-    if turn == was and not given.release:
+    rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
+    if given.release:
+        row.free()
+    if given.release or lease is not None:
+        held = (row.token, row.holder, row.expires_at, row.process)
+        changed = connection.execute(_ENDS, (*now, *rest, *held, *before)).rowcount
+    elif turn == was:
         changed = connection.execute(_STEP, (*now, *before)).rowcount
     else:
-        rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
-        changed = connection.execute(_LAST if given.release else _TURN, (*now, *rest, *before)).rowcount
+        changed = connection.execute(_TURN, (*now, *rest, *before)).rowcount
     if not changed:
         return False
     if dropped:
@@ -109,8 +115,6 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit) -> bool
     work.write()
     if given.writes:
         connection.executemany(_WRITE, [(row.key, write.task_id, write.node_id, write.body) for write in given.writes])
-    if given.release:
-        row.token = row.holder = row.expires_at = row.process = None
     return True
 
 
@@ -122,10 +126,10 @@ class _Work:
         self.newest = newest
         self.last_row: int | None = None
         self.texts: Texts | None = None
-        self.runs: list[tuple[int, str, int]] = []
         self.checkpoints: list[list[Any]] = []
         self.changes: list[_Change] = []
         self.born: _Born = []
+        self.parked: list[tuple[int, bytes]] = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
         self.event: tuple[Any, ...] | None = None
 
@@ -174,9 +178,8 @@ class _Work:
             return row.latest.run
         row.run_id = run_id
         assert row.graph is not None
-        highest: int | None = self.connection.execute(_LAST_RUN).fetchone()[0]
-        at = (highest or 0) + 1 + len(self.runs)
-        self.runs.append((at, run_id, row.graph))
+        at = self.connection.execute(_NEW_RUN, (run_id, row.graph)).lastrowid
+        assert at is not None
         return at
 
     def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
@@ -208,7 +211,7 @@ class _Work:
             if (section, name) in row.little(connection):
                 return VALUE
             head = row.head(connection, section, name)
-            return MISSING if head is None else row.length(connection, head)
+            return MISSING if head is None else head.items(connection, row.key)
 
         changes = plan(patch, shape_of).items()
         for (section, name), change in changes:
@@ -244,10 +247,10 @@ class _Work:
         head = row.head(self.connection, section, name)
         if head is None:
             return
-        row.heads[(section, name)] = None
+        row.heads.died((section, name))
         self.changes.append((_CLOSE, (FIRST_SEQ + number, head.row)))
         row.live -= 1
-        length = row.length(self.connection, head)
+        length = head.items(self.connection, row.key)
         if length > 0:
             row.live -= length
             self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, 0)))
@@ -260,7 +263,7 @@ class _Work:
     def _set(self, section: str, name: str, value: bytes, number: int, first: bool) -> None:
         row = self.row
         pieces = row.little(self.connection)
-        if not first and section != _OWN_ROWS:
+        if not first and section != PARKED:  # lists of threads read those, and no checkpoint
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)
@@ -268,7 +271,7 @@ class _Work:
                 pieces[(section, name)] = piece
                 return
         at = self._bear(number, 0, section, name, VALUE_HEAD, value)
-        row.heads[(section, name)] = Head(at, -1)
+        row.heads.born((section, name), Head(at, -1))
 
     def _append(self, section: str, name: str, items: Iterable[bytes], number: int) -> None:
         row = self.row
@@ -277,8 +280,9 @@ class _Work:
         head = row.head(self.connection, section, name)
         if head is None:
             at = self._bear(number, 0, section, name, LIST_HEAD, None)
-            head = row.heads[(section, name)] = Head(at, 0)
-        length = row.length(self.connection, head)
+            head = Head(at, 0)
+            row.heads.born((section, name), head)
+        length = head.items(self.connection, row.key)
         if length < 0:
             raise InvalidCommit(reason=f"append to {(section, name)}, which is one value")
         for item in items:
@@ -296,6 +300,9 @@ class _Work:
         row.entries += 1
         row.live += 1
         place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        if section == PARKED and value is not None:
+            self.parked.append((at, value))
+            value = None
         if value is not None and len(value) >= LEAST:
             if self.texts is None:
                 self.texts = Texts()
@@ -332,14 +339,13 @@ class _Work:
 
     def write(self) -> None:
         connection = self.connection
-        for run in self.runs:
-            connection.execute(_NEW_RUN, run)
         for changes, born in self.steps:
             for statement, values in changes:
                 connection.execute(statement, values)
             if born:
                 connection.executemany(_ROW, born)
-        for checkpoint in self.checkpoints:
-            connection.execute(_CHECKPOINT, checkpoint)
+        if self.parked:
+            connection.executemany(_PARKED, self.parked)
+        connection.executemany(_CHECKPOINT, self.checkpoints)
         if self.event is not None:
             connection.execute(_EVENT, self.event)

@@ -312,20 +312,17 @@ def _settle(outcome: Outcome) -> None:
 
 
 class Reader(Lane):
-    """Each job sees one state of the file: a read transaction of its own."""
+    """Each job sees one state of the file: a read transaction of its own. What is attempted begins one itself, if it needs more than
+    one statement; the end of it is seen to."""
 
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
         self._wait_for(connection, 0.0)
         try:
-            connection.execute("BEGIN")
-            value = work(connection)
+            return work(connection)
         except sqlite3.OperationalError as error:
             if not is_busy(error):
                 raise
-            self._undo()
             return None
-        connection.execute("COMMIT")
-        return value
 
     def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         outcomes: list[Outcome] = []

@@ -49,7 +49,8 @@ class SqliteCheckpointer:
         self._settings = settings(path, synchronous, busy_timeout)
         check_place(self._settings.path)
         self._clock: Clock = clock or SystemClock()
-        self._mark = this_process()
+        mark = this_process()
+        self._process = mark.to_text() if mark else None
         self._pid = os.getpid()
         self._watchers = Watchers()
         self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
@@ -96,7 +97,8 @@ class SqliteCheckpointer:
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
-            granted, row, first = _change.claim(connection, thread_id, holder, self._clock.now(), ttl, self._mark, commit)
+            wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process)
+            granted, row, first = _change.claim(connection, self._writer.known(thread_id), thread_id, wanted, commit)
             self._note(connection, row, commit)
             return granted, first
 
@@ -201,12 +203,18 @@ class SqliteCheckpointer:
 
     async def head(self, thread_id: str) -> Head:
         """The latest id, status and live claim; reads one row. Raises: StoreUnavailable."""
-        return await self._read(lambda c: self._reading.head(c, thread_id, self._clock.now()))
+
+        def work(connection: sqlite3.Connection) -> Head:
+            return self._reading.head(connection, thread_id, self._clock.now())
+
+        found = self._reader.attempt(work)
+        return await self._reader.call(work) if found is None else found
 
     async def latest(self, thread_id: str) -> LatestCheckpoint | None:
         """The latest checkpoint and its pending writes (R6.10). Raises: UnsupportedCheckpointFormat, StoreUnavailable."""
 
         def short(connection: sqlite3.Connection) -> tuple[LatestCheckpoint | None]:
+            connection.execute("BEGIN")
             return (self._reading.latest(connection, thread_id, _FEW_ROWS),)
 
         try:
@@ -216,11 +224,6 @@ class SqliteCheckpointer:
         if found is not None:
             return found[0]
         return await self._reader.call(lambda c: self._reading.latest(c, thread_id))
-
-    async def _read(self, work: Work[T]) -> T:
-        """What reads a row or two: on the calling thread if nobody has to be waited for."""
-        found = self._reader.attempt(work)
-        return await self._reader.call(work) if found is None else found
 
     async def history(self, thread_id: str, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
         """Newest first, older than `before` (R6.11).

@@ -5,16 +5,18 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from .._clock import from_microseconds, to_microseconds
+from .._clock import from_microseconds
 from .._types import CheckpointStatus, Claim
 from . import _small
+from ._heads import Head, Heads
 from ._naming import id_of
 from ._process import ProcessMark, provably_dead
-from ._schema import ALIVE, LIST_HEAD
 from ._trouble import Damage
 
+Lease: TypeAlias = tuple[int, str, int, str | None]
+"""Of a claim: its token, holder, end in microseconds, and process."""
 STATUSES: Final = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED, CheckpointStatus.COMPLETED, CheckpointStatus.FAILED)
 CODES: Final = {status: code for code, status in enumerate(STATUSES)}
 
@@ -26,14 +28,13 @@ _SELECT = """SELECT t.thread_id, t.id, t.latest, t.settled, t.graph, t.status, t
     LEFT JOIN llm4s_graph g ON g.id = r.graph
     LEFT JOIN llm4s_checkpoint s ON s.thread = t.id AND s.number = t.settled LEFT JOIN llm4s_run q ON q.id = s.run
     WHERE t.thread_id = ?"""
-_CLAIMED = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, entries, live, named, token, holder, expires_at, process)
+_GLANCE = """SELECT t.latest, t.status, t.writes, t.token, t.holder, t.expires_at, t.process, c.run, c.name, c.token, r.run_id
+    FROM llm4s_thread t
+    LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest LEFT JOIN llm4s_run r ON r.id = c.run
+    WHERE t.thread_id = ?"""
+_BEGUN = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, entries, live, named, token, holder, expires_at, process)
     VALUES (?, ?, 1, 1, 0, 0, 0, 0, ?, ?, ?, ?)"""
-_CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process = ? WHERE id = ?"
 _SMALL = "SELECT small FROM llm4s_checkpoint WHERE thread = ? AND number = ?"
-_HEADS = f"SELECT section, name, id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 LIMIT ?"
-_HEAD = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
-_LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
-_FEW: Final = 64  # entries in rows of their own that are all looked up at once
 _TEXTS: Final = 16  # long values remembered
 _LONGEST: Final = 1 << 16  # bytes of one of them
 
@@ -46,14 +47,6 @@ class Mark:
     run: int
     name: str | None
     id: str
-
-
-@dataclass(slots=True)
-class Head:
-    """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
-
-    row: int
-    length: int | None
 
 
 @dataclass(slots=True)
@@ -88,8 +81,7 @@ class ThreadRow:
     pieces: _small.Pieces | None = None
     size: int = 0
     """Bytes of the pieces."""
-    heads: dict[tuple[str, str], Head | None] = field(default_factory=dict[tuple[str, str], Head | None])
-    all_heads: bool | None = None
+    heads: Heads = field(default_factory=Heads)
     texts: dict[int, bytes] = field(default_factory=dict[int, bytes])
 
     @classmethod
@@ -105,6 +97,18 @@ class ThreadRow:
         if found[22] is not None:
             row.graph_text = (found[22], found[23], found[24])
         return row
+
+    @classmethod
+    def glance(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
+        """Only its latest checkpoint, status and claim. Raises: Damage."""
+        found: tuple[Any, ...] | None = connection.execute(_GLANCE, (thread_id,)).fetchone()
+        if found is None:
+            return None
+        latest, status, writes, token, holder, expires_at, process, run, name, latest_token, run_id = found
+        return cls(
+            thread_id, latest=_mark(latest, run, name, run_id), status=status, writes=writes, latest_token=latest_token,
+            token=token, holder=holder, expires_at=expires_at, process=process,
+        )  # fmt: skip
 
     @property
     def checkpoint_id(self) -> str | None:
@@ -130,17 +134,20 @@ class ThreadRow:
             return None
         return Claim(self.token, self.holder, from_microseconds(self.expires_at))
 
-    def take(self, connection: sqlite3.Connection, claim: Claim, mark: ProcessMark | None) -> None:
-        """Record the claim; a new thread begins with it."""
-        self.token, self.holder = claim.token, claim.holder
-        self.expires_at = to_microseconds(claim.expires_at)
-        self.process = mark.to_text() if mark else None
-        held = (self.token, self.holder, self.expires_at, self.process)
-        if self.key:
-            connection.execute(_CLAIM, (*held, self.key))
-        else:
-            self.key = claim.token
-            connection.execute(_CLAIMED, (self.key, self.thread_id, *held))
+    def take(self, lease: Lease) -> None:
+        self.token, self.holder, self.expires_at, self.process = lease
+
+    def begin(self, connection: sqlite3.Connection, lease: Lease) -> None:
+        """The thread's row, which a new thread begins with."""
+        self.take(lease)
+        self.key = lease[0]
+        connection.execute(_BEGUN, (self.key, self.thread_id, *lease))
+
+    def free(self) -> None:
+        """Nobody holds the thread. Less is remembered of it from now on: there may be many such."""
+        self.token = self.holder = self.expires_at = self.process = None
+        self.texts = {}
+        self.heads.few()
 
     # -- what a commit looks up --------------------------------------------------------------------------------------
 
@@ -157,30 +164,13 @@ class ThreadRow:
         return self.pieces
 
     def look(self, connection: sqlite3.Connection) -> None:
-        """Look up, before anything of a commit is changed, what is known from then on: the little values, and the entries in rows of
-        their own, all of them if they are few."""
+        """Look up, before anything of a commit is changed, what is known from then on."""
         self.little(connection)
-        if self.all_heads is None:
-            rows = connection.execute(_HEADS, (self.key, _FEW + 1)).fetchall()
-            self.all_heads = len(rows) <= _FEW
-            if self.all_heads:
-                self.heads = {(one[0], one[1]): Head(one[2], None if one[3] == LIST_HEAD else -1) for one in rows}
+        self.heads.look(connection, self.key)
 
     def head(self, connection: sqlite3.Connection, section: str, name: str) -> Head | None:
         """The entry that is kept in rows, if there is one of that address."""
-        at = (section, name)
-        if self.all_heads or at in self.heads:
-            return self.heads.get(at)
-        row = connection.execute(_HEAD, (self.key, section, name)).fetchone()
-        found = self.heads[at] = None if row is None else Head(row[0], None if row[1] == LIST_HEAD else -1)
-        return found
-
-    def length(self, connection: sqlite3.Connection, head: Head) -> int:
-        """How many items the list has; -1 for a value."""
-        if head.length is None:
-            top: int | None = connection.execute(_LAST, (self.key, head.row)).fetchone()[0]
-            head.length = 0 if top is None else top + 1
-        return head.length
+        return self.heads.find(connection, self.key, (section, name))
 
     def remember(self, row: int, value: bytes) -> None:
         """The value of a row that this commit wrote: when it is closed, others may refer to it."""
@@ -192,7 +182,7 @@ class ThreadRow:
 
     def forget(self) -> None:
         """What was looked up is no longer so."""
-        self.pieces, self.heads, self.all_heads, self.texts = None, {}, None, {}
+        self.pieces, self.heads, self.texts = None, Heads(), {}
 
 
 def _mark(number: int | None, run: int | None, name: str | None, run_id: str | None) -> Mark | None:

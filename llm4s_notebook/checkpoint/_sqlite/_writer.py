@@ -32,7 +32,7 @@ class Writer(Lane):
         """`changed` is called with each thread id that was committed to, once it is durable."""
         self._changed = changed
         self._touched: set[str] = set()
-        self._known: dict[str, ThreadRow] = {}  # claimed threads as the last commit left them: a commit starts from there
+        self._known: dict[str, ThreadRow] = {}  # threads as the last commit or claim left them: the next one starts from there
         self._fresh: dict[str, ThreadRow] = {}  # the same, not durable yet
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
@@ -41,14 +41,13 @@ class Writer(Lane):
         super().__init__(given, "writer", prepare=True)
 
     def known(self, thread_id: str) -> ThreadRow | None:
-        """Called by a job that is about to commit: what is known of the thread, which is forgotten until the commit is durable."""
+        """Called by a job that is about to commit or claim: what is known of the thread, which is forgotten until that is durable."""
         return self._known.pop(thread_id, None)
 
     def touch(self, row: ThreadRow) -> None:
         """Called by a job that has committed: readers of the thread are woken when that is durable."""
         self._touched.add(row.thread_id)
-        if row.token is not None:
-            self._fresh[row.thread_id] = row
+        self._fresh[row.thread_id] = row
 
     def forget(self, thread_id: str) -> None:
         """Called by a job after which nothing is known of the thread."""

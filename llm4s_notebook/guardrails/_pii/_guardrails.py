@@ -32,8 +32,9 @@ class PiiDetector:
 
     Looked for are e-mail addresses, phone numbers, credit cards, IBANs, US social security numbers, other national ids, and
     IP addresses; `kinds` takes a choice of these. Phone numbers are found where they begin with a +, and as they are written in
-    the `regions` (two-letter codes; the United States unless told otherwise). National ids that are digits and no more are
-    looked for in these regions too, all others everywhere. `recognizers` adds your own, or presidio's (`presidio`).
+    the `regions` (two-letter codes; the United States unless told otherwise); digits in one run are one only beside a word that
+    says so, such as "call 2125550123" (6.3.4). National ids that are digits and no more are looked for in these regions too,
+    all others everywhere. `recognizers` adds your own, or presidio's (`presidio`).
 
     **Names of persons are not found**, nor are postal addresses, dates of birth or anything else that is known by its meaning
     and not by its form. A number is taken for what its check digits allow: some order number will pass for a card, and a

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ._phone_words import said_to_be_a_phone
 from ._span import PiiSpan
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ class _Region:
 
 
 class Phone:
-    """Finds numbers with a + before them, and those of the given regions as they are written there. What looks like a date is none."""
+    """Finds numbers with a + before them, and those of the given regions as they are written there: in groups, or with the 0 of a call.
+
+    Digits in one run are a number where a word beside them says so (6.3.4). What looks like a date is none.
+    """
 
     kinds = ("phone",)
 
@@ -97,8 +101,12 @@ class Phone:
                 break  # written without gaps: what comes after a space is something else
             if digits >= _MIN_DIGITS and _may_end(text, groups[last].end) and not (last == first and _FRACTION.search(before)):
                 ends.append(last)
+        written_to_be_called = plus or text[group.start] == "0"
         for last in reversed(ends):
             end = groups[last].end
+            in_one_run = _is_one_run(groups[first : last + 1])
+            if in_one_run and not written_to_be_called and not said_to_be_a_phone(text, group.lead, end, found_to):
+                continue
             if self._is_number(text[_start(text, group.lead, end) : end], last - first + 1):
                 return last
         return None
@@ -154,6 +162,12 @@ def _groups(text: str) -> list[_Group]:
 def _start(text: str, lead: int, end: int) -> int:
     """Where the number begins; a bracket that it does not close encloses more than the number."""
     return lead + (text[lead] == "(" and text.count("(", lead, end) > text.count(")", lead, end))
+
+
+def _is_one_run(groups: Sequence[_Group]) -> bool:
+    """Nothing of the number stands apart, but for the 1 that goes before it in North America."""
+    lengths = [group.end - group.start for group in groups]
+    return sum(lengths) - max(lengths) <= 1
 
 
 def _may_be(digits: str, region: _Region) -> bool:

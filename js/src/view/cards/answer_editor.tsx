@@ -24,10 +24,10 @@ export function AnswerEditor({ card, hand, closed, choice, field, schema, value,
   const { desk, prefix, tried } = usePanel();
   const { draft, busy } = hand;
   const json = draft.mode === "json";
-  const problems = (desk.problems.value[card.id] ?? []).map((problem) => ({
-    path: problem.path as (string | number)[],
-    message: problem.message,
-  }));
+  const problems = (desk.problems.value[card.id] ?? []).map((problem) => {
+    const path = problem.path as (string | number)[];
+    return { path: field === "arguments" && path[0] === "arguments" ? path.slice(1) : path, message: problem.message };
+  });
   const id = `${prefix}${encodeURIComponent(card.id)}-${choice}`;
   const toForm = () => {
     if (draft.raw === undefined) return hand.change({ decision: choice, mode: "form" });

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { Maybe, Path } from "../json";
 import { Field } from "./field";
 import type { Plan } from "./schema";
@@ -17,42 +17,34 @@ export function ArrayControl({ path, plan, label }: ArrayControlProps) {
   const items: readonly Maybe[] = Array.isArray(value) ? value : [];
   const count = Math.max(items.length, plan.prefix.length);
   const keys = useKeys(count);
-  const box = useRef<HTMLDivElement>(null);
-  const added = useRef(false);
-  useEffect(() => {
-    if (!added.current) return;
-    added.current = false;
-    const fields = box.current?.querySelectorAll<HTMLElement>(":scope > .llm4s-field");
-    fields?.[fields.length - 1]?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
-  });
   const of = plan.items;
   const remove = (index: number) => {
     keys.splice(index, 1);
     form.removeItem(path, index);
+    form.focus(index < items.length - 1 ? [...path, index] : path);
   };
   const add = () => {
     if (of === null) return;
-    added.current = true;
     form.start([...path, items.length], of);
+    form.focus([...path, items.length]);
   };
   return (
-    <div class="llm4s-items" ref={box}>
+    <div class="llm4s-items">
       {Array.isArray(value) && value.length === 0 && <p class="llm4s-hint">No items.</p>}
       {Array.from({ length: count }, (_, index) => {
-        const schema = plan.prefix[index] ?? of ?? {};
-        const beside =
-          index < plan.prefix.length ? undefined : (
-            <button
-              type="button"
-              class="llm4s-button llm4s-quiet llm4s-small"
-              aria-label={`Remove item ${index + 1} of ${label}`}
-              disabled={form.disabled}
-              onClick={() => remove(index)}
-            >
-              remove
-            </button>
-          );
-        return <Field key={keys[index]} path={[...path, index]} schema={schema} label={`${label} ${index + 1}`} required beside={beside} />;
+        const needed = index < plan.least;
+        // Of a tuple's places only the last one given may go: those behind it would move up.
+        const removable = !needed && (index >= plan.prefix.length || index === items.length - 1);
+        return (
+          <Field
+            key={keys[index]}
+            path={[...path, index]}
+            schema={plan.prefix[index] ?? of ?? {}}
+            label={`${label} ${index + 1}`}
+            required={needed || index >= plan.prefix.length}
+            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : <></>}
+          />
+        );
       })}
       {of !== null && (
         <div class="llm4s-add">
@@ -67,6 +59,21 @@ export function ArrayControl({ path, plan, label }: ArrayControlProps) {
         </div>
       )}
     </div>
+  );
+}
+
+function RemoveItem({ label, index, onRemove }: { label: string; index: number; onRemove: (index: number) => void }) {
+  const form = useForm();
+  return (
+    <button
+      type="button"
+      class="llm4s-button llm4s-quiet llm4s-small"
+      aria-label={`Remove item ${index + 1} of ${label}`}
+      disabled={form.disabled}
+      onClick={() => onRemove(index)}
+    >
+      remove
+    </button>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Json } from "../../wire/index";
 import { equal, isObject, type Maybe } from "../json";
-import { branchPlan, type Plan, type Schema } from "./schema";
+import { leafFaults, looksLike } from "./leaf";
+import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
 
 /** How deep a value is compared with a branch before the rest is taken on trust. */
 const DEPTH = 6;
@@ -24,6 +25,8 @@ export function shows(plan: Plan, value: Json): boolean {
       return typeof value === "number" || typeof value === "string";
     case "string":
       return typeof value === "string";
+    case "secret":
+      return true;
     case "object":
       return isObject(value);
     case "array":
@@ -33,53 +36,88 @@ export function shows(plan: Plan, value: Json): boolean {
   }
 }
 
-/** Does the value have the shape of the schema? Types, keys and constants only: what decides between the branches of a union. */
-export function fits(root: Schema, schema: Schema, value: Json, depth = 0): boolean {
+/**
+ * Does the value have the shape of the schema? Types, keys, constants: what decides between the branches of a union. `close` looks at
+ * limits and at how texts look, too: a time is told from a date by that.
+ */
+export function fits(root: Schema, schema: Schema, value: Json, { close = false, depth = 0 } = {}): boolean {
   const plan = branchPlan(root, schema);
   if (!shows(plan, value)) return false;
   if (depth >= DEPTH) return true;
-  if (plan.kind === "number") return !plan.integer || Number.isInteger(value);
-  if (plan.kind === "union")
-    return plan.nullable && value === null ? true : plan.branches.some((branch) => fits(root, branch, value, depth + 1));
+  const inner = (of: Schema, item: Json) => fits(root, of, item, { close, depth: depth + 1 });
+  if (plan.kind === "union") return plan.nullable && value === null ? true : plan.branches.some((branch) => inner(branch, value));
   if (plan.kind === "array" && Array.isArray(value)) {
-    return value.every((item, index) => {
-      const of = plan.prefix[index] ?? plan.items;
-      return of !== null && fits(root, of, item, depth + 1);
-    });
+    return (
+      value.length >= plan.least &&
+      value.every((item, index) => {
+        const of = plan.prefix[index] ?? plan.items;
+        return of !== null && inner(of, item);
+      })
+    );
   }
   if (plan.kind === "object" && isObject(value)) {
     const known = new Map(plan.fields);
     if ([...plan.required].some((key) => !Object.hasOwn(value, key))) return false;
     return Object.entries(value).every(([key, item]) => {
       const of = known.get(key) ?? plan.extra;
-      return typeof of === "boolean" ? of : fits(root, of, item, depth + 1);
+      return typeof of === "boolean" ? of : inner(of, item);
     });
   }
-  return true;
+  if (plan.kind === "number" && plan.integer && !Number.isInteger(value)) return false;
+  if (plan.kind === "secret") return !plan.text || typeof value === "string";
+  const full = fullSchema(root, schema);
+  return !close || (leafFaults(plan, full, value).length === 0 && looksLike(full, value));
 }
 
 /**
- * The branch a value belongs to: the first it fits; else the one whose constants (a discriminator) it carries; else the only
- * one that can show it. -1 where that leaves a doubt.
+ * The branch a value belongs to: the first it fits closely; else the first whose shape it has; else the one whose constants (a
+ * discriminator) it carries; else the only one that can show it. -1 where that leaves a doubt.
  */
 export function branchOf(root: Schema, branches: readonly Schema[], value: Maybe): number {
   if (value === undefined) return -1;
-  const exact = branches.findIndex((branch) => fits(root, branch, value));
-  if (exact >= 0) return exact;
+  for (const close of [true, false]) {
+    const found = branches.findIndex((branch) => fits(root, branch, value, { close }));
+    if (found >= 0) return found;
+  }
   const tagged = branches.findIndex((branch) => carriesConstants(root, branch, value));
   if (tagged >= 0) return tagged;
   const able = branches.map((branch, index) => (shows(branchPlan(root, branch), value) ? index : -1)).filter((index) => index >= 0);
-  return able.length === 1 ? (able[0] ?? -1) : -1;
+  const [only, ...more] = able;
+  // Of members that a tag tells apart, one without the right tag is none, even the only one that could show the value.
+  return only === undefined || more.length > 0 || tagOf(root, branches[only]) !== null ? -1 : only;
 }
+
+function tagOf(root: Schema, branch: Schema | undefined): string | null {
+  const plan = branch === undefined ? null : branchPlan(root, branch);
+  return plan?.kind === "object" ? plan.tag : null;
+}
+
+/** Is the value shown as raw JSON at its place: because it may be anything, or because no control fits it? */
+export function shownAsJson(root: Schema, schema: Schema, value: Maybe): boolean {
+  const plan = branchPlan(root, schema);
+  if (plan.kind === "any") return true;
+  if (value === undefined) return false;
+  if (plan.kind !== "union") return !shows(plan, value);
+  if (value === null && plan.nullable) return false;
+  const branch = plan.branches[branchOf(root, plan.branches, value)];
+  return branch === undefined || shownAsJson(root, branch, value);
+}
+
+/** The fields whose value says of which member of a union an object is. */
+const tellingFields = (root: Schema, plan: Extract<Plan, { kind: "object" }>) =>
+  plan.fields.filter(([key, field]) => key === plan.tag || branchPlan(root, field).kind === "const");
 
 function carriesConstants(root: Schema, branch: Schema, value: Json): boolean {
   const plan = branchPlan(root, branch);
   if (plan.kind !== "object" || !isObject(value)) return false;
-  const constants = plan.fields.flatMap(([key, field]) => {
-    const of = branchPlan(root, field);
-    return of.kind === "const" ? [[key, of.value] as const] : [];
-  });
-  return constants.length > 0 && constants.every(([key, constant]) => Object.hasOwn(value, key) && equal(value[key], constant));
+  const telling = tellingFields(root, plan);
+  return telling.length > 0 && telling.every(([key]) => Object.hasOwn(value, key)) && !contradicts(root, plan, value);
+}
+
+/** Does the object say of itself that it is of another kind? */
+export function contradicts(root: Schema, plan: Plan, value: Json): boolean {
+  if (plan.kind !== "object" || !isObject(value)) return false;
+  return tellingFields(root, plan).some(([key, field]) => Object.hasOwn(value, key) && !shows(branchPlan(root, field), value[key] as Json));
 }
 
 /** A beginning for a value that a person asks for: constants, groups and lists that must be there, and nothing else. */
@@ -90,8 +128,7 @@ export function blank(root: Schema, schema: Schema, depth = 0): Maybe {
   if (plan.kind === "array") return [];
   if (plan.kind !== "object") return undefined;
   const fields = plan.fields.flatMap(([key, field]) => {
-    const discriminates = branchPlan(root, field).kind === "const";
-    const start = (plan.required.has(key) || discriminates) && depth < DEPTH ? blank(root, field, depth + 1) : undefined;
+    const start = plan.required.has(key) && depth < DEPTH ? blank(root, field, depth + 1) : undefined;
     return start === undefined ? [] : [[key, start] as const];
   });
   return Object.fromEntries(fields);

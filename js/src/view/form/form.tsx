@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Json } from "../../wire/index";
 import { getAt, type Maybe, type Path, pathKey, setAt } from "../json";
 import type { Fault } from "./check";
@@ -6,7 +6,7 @@ import { Field } from "./field";
 import { blank } from "./fit";
 import { formPath } from "./path";
 import type { Schema } from "./schema";
-import { type FormScope, faultsOf, isMissing, MISSING, ScopeProvider, type Unreads, withoutBelow, withoutItem } from "./scope";
+import { type FormScope, faultsOf, fieldId, isMissing, MISSING, ScopeProvider, type Unreads, withoutBelow, withoutItem } from "./scope";
 
 interface FormProps {
   schema: Schema;
@@ -30,12 +30,9 @@ export function Form(props: FormProps) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const faults = faultsOf(props.schema, props.value, props.unread).filter((fault) => props.thorough || touched.has(pathKey(fault.path)));
   const kernel = props.problems.map(({ path, message }) => ({ path: formPath(props.schema, props.schema, props.value, path), message }));
-  const all = new Map<string, string[]>();
-  for (const { path, message } of [...faults, ...kernel]) {
-    const key = pathKey(path);
-    const known = all.get(key) ?? [];
-    if (!known.includes(message)) all.set(key, [...known, message]);
-  }
+  const all = [...faults, ...kernel];
+  const box = useRef<HTMLDivElement>(null);
+  const wanted = useRef<Path | null>(null);
   const change = (value: Maybe, unread: Unreads) => {
     latest.current = { ...latest.current, value, unread };
     props.onChange(value, unread);
@@ -47,7 +44,11 @@ export function Form(props: FormProps) {
     unread: props.unread,
     prefix: props.prefix,
     disabled: props.disabled,
-    faultsAt: (path) => all.get(pathKey(path)) ?? [],
+    faultsAt: (path, below = false) => {
+      const here = all.filter((fault) => (below || fault.path.length === path.length) && isBelow(fault.path, path));
+      const texts = here.map((fault) => [...fault.path.slice(path.length), fault.message].join(": "));
+      return [...new Set(texts)];
+    },
     valueAt: (path) => (isMissing(props.unread[pathKey(path)]) ? undefined : getAt(props.value, path)),
     edit: (path, value) => {
       const { value: before, unread } = latest.current;
@@ -72,15 +73,34 @@ export function Form(props: FormProps) {
       change(latest.current.value, { ...withoutBelow(latest.current.unread, path), [pathKey(path)]: unread });
     },
     touch,
+    focus: (path) => {
+      wanted.current = path;
+    },
   };
+  useEffect(() => {
+    if (wanted.current === null) return;
+    controlAt(box.current, fieldId(scope, wanted.current))?.focus();
+    wanted.current = null;
+  });
   return (
     <ScopeProvider value={scope}>
-      <div class="llm4s-form">
+      <div class="llm4s-form" ref={box}>
         <Field path={[]} schema={props.schema} label={props.label} required />
       </div>
     </ScopeProvider>
   );
 }
+
+const isBelow = (path: Path, of: Path) => of.every((step, depth) => path[depth] === step);
+
+/** The control of a field, or the first one of its group. */
+function controlAt(form: HTMLElement | null, id: string): HTMLElement | null {
+  const named = [...(form?.querySelectorAll<HTMLElement>("[id]") ?? [])].filter((element) => element.id.startsWith(id));
+  const own = named.find((element) => element.id === id && element.matches(CONTROLS));
+  return own ?? named[0]?.closest(".llm4s-field")?.querySelector<HTMLElement>(CONTROLS) ?? null;
+}
+
+const CONTROLS = "input, textarea, select, button";
 
 /** The places of lists that an edit at `path` would leave empty: JSON has no holes, so each is held as missing. */
 function holesBelow(whole: Maybe, path: Path, value: Maybe): Path[] {

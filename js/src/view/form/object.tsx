@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
 import { isObject, type Path } from "../json";
+import { visible } from "../unseen";
+import { check } from "./check";
 import { Field } from "./field";
 import { blank } from "./fit";
-import type { Plan, Schema } from "./schema";
+import { branchPlan, type Plan, type Schema } from "./schema";
 import { fieldId, useForm } from "./scope";
 
 interface ObjectControlProps {
@@ -27,42 +29,60 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
         class="llm4s-button llm4s-small"
         id={fieldId(form, path)}
         disabled={form.disabled}
-        onClick={() => form.edit(path, blank(form.root, asGroup(plan)) ?? {})}
+        onClick={() => {
+          form.edit(path, blank(form.root, asGroup(plan)) ?? {});
+          form.focus(path);
+        }}
       >
-        {`Add ${label}`}
+        {`Add ${visible(label)}`}
       </button>
     );
   }
   const known = new Set(plan.fields.map(([key]) => key));
   const others = open ? Object.keys(value).filter((key) => !known.has(key)) : [];
-  const mapping = typeof plan.extra !== "boolean" || (plan.extra && plan.fields.length === 0);
+  const of = typeof plan.extra === "boolean" ? {} : plan.extra;
   return (
     <div class="llm4s-fields">
       {plan.fields.map(([key, schema]) => (
-        <Field key={`field ${key}`} path={[...path, key]} schema={schema} label={key} required={plan.required.has(key)} />
+        <Field key={`field ${key}`} path={[...path, key]} schema={schema} label={labelOf(key, schema)} required={plan.required.has(key)} />
       ))}
       {others.map((key) => (
         <Field
           key={`other ${key}`}
           path={[...path, key]}
-          schema={typeof plan.extra === "boolean" ? {} : plan.extra}
-          label={key === "" ? "(empty name)" : key}
+          schema={of}
+          label={nameOf(key)}
           required
-          beside={<Named path={path} name={key} mapping={mapping} known={known} />}
+          beside={<Named path={path} name={key} renames={plan.open} known={known} />}
         />
       ))}
-      {mapping && <AddNamed path={path} of={typeof plan.extra === "boolean" ? {} : plan.extra} label={label} />}
-      {!open && plan.fields.length === 0 && required && !mapping && <p class="llm4s-hint">No fields.</p>}
+      {open && plan.open && plan.fields.length + others.length === 0 && <p class="llm4s-hint">No values.</p>}
+      {plan.open && <AddNamed path={path} of={of} names={plan.names} known={known} label={label} />}
+      {plan.fields.length === 0 && !plan.open && <p class="llm4s-hint">No fields.</p>}
     </div>
   );
 }
+
+/** The title that the field's author gave it, or its name. pydantic makes titles of names, which say nothing new. */
+function labelOf(key: string, schema: Schema): string {
+  const { title } = schema;
+  return typeof title !== "string" || plainer(title) === plainer(key) || title.trim() === "" ? nameOf(key) : `${title} (${key})`;
+}
+
+const plainer = (text: string) =>
+  text
+    .replace(/[\s_]+/g, " ")
+    .trim()
+    .toLowerCase();
+
+const nameOf = (key: string) => (key === "" ? "(empty name)" : key.trim() === "" ? JSON.stringify(key) : key);
 
 function asGroup(plan: Extract<Plan, { kind: "object" }>): Schema {
   return { type: "object", properties: Object.fromEntries(plan.fields), required: [...plan.required] };
 }
 
 /** Rename or take out one of an object's named values. */
-function Named({ path, name, mapping, known }: { path: Path; name: string; mapping: boolean; known: ReadonlySet<string> }) {
+function Named({ path, name, renames, known }: { path: Path; name: string; renames: boolean; known: ReadonlySet<string> }) {
   const form = useForm();
   const [draft, setDraft] = useState<string | null>(null);
   const value = form.valueAt(path);
@@ -72,15 +92,16 @@ function Named({ path, name, mapping, known }: { path: Path; name: string; mappi
     if (draft === null) return;
     if (draft !== name && !taken)
       form.edit(path, Object.fromEntries(Object.entries(value).map(([key, item]) => [key === name ? draft : key, item])));
+    form.focus([...path, taken ? name : draft]);
     setDraft(null);
   };
   return (
     <span class="llm4s-beside">
-      {mapping && draft === null && (
+      {renames && draft === null && (
         <button
           type="button"
           class="llm4s-button llm4s-quiet llm4s-small"
-          aria-label={`Rename ${name}`}
+          aria-label={`Rename ${nameOf(name)}`}
           disabled={form.disabled}
           onClick={() => setDraft(name)}
         >
@@ -91,7 +112,8 @@ function Named({ path, name, mapping, known }: { path: Path; name: string; mappi
         <>
           <input
             class="llm4s-input llm4s-key"
-            aria-label={`New name of ${name}`}
+            aria-label={`New name of ${nameOf(name)}`}
+            ref={(input) => input?.focus()}
             value={draft}
             onInput={(event) => setDraft(event.currentTarget.value)}
           />
@@ -103,9 +125,12 @@ function Named({ path, name, mapping, known }: { path: Path; name: string; mappi
       <button
         type="button"
         class="llm4s-button llm4s-quiet llm4s-small"
-        aria-label={`Remove ${name}`}
+        aria-label={`Remove ${nameOf(name)}`}
         disabled={form.disabled}
-        onClick={() => form.edit([...path, name], undefined)}
+        onClick={() => {
+          form.edit([...path, name], undefined);
+          form.focus(path);
+        }}
       >
         remove
       </button>
@@ -113,30 +138,63 @@ function Named({ path, name, mapping, known }: { path: Path; name: string; mappi
   );
 }
 
-function AddNamed({ path, of, label }: { path: Path; of: Schema; label: string }) {
+interface AddNamedProps {
+  path: Path;
+  of: Schema;
+  names: Schema | null;
+  known: ReadonlySet<string>;
+  label: string;
+}
+
+/** Begin a named value: a name, written or, where the schema lists the names, chosen. */
+function AddNamed({ path, of, names, known, label }: AddNamedProps) {
   const form = useForm();
   const [name, setName] = useState("");
   const value = form.valueAt(path);
-  const taken = isObject(value) && Object.hasOwn(value, name);
+  const isTaken = (key: string) => known.has(key) || (isObject(value) && Object.hasOwn(value, key));
+  const taken = isTaken(name);
+  const misnamed = names === null ? [] : check(form.root, names, name);
+  const listed = names === null ? null : branchPlan(form.root, names);
+  const choices = listed?.kind === "enum" ? listed.options.map(String).filter((key) => !isTaken(key)) : null;
   const add = () => {
     if (taken) return;
     form.start([...path, name], of);
+    form.focus([...path, name]);
     setName("");
   };
+  const given = { class: "llm4s-input llm4s-key", id: fieldId(form, path), "aria-label": `Name of a new value in ${label}` };
   return (
     <div class="llm4s-add">
-      <input
-        class="llm4s-input llm4s-key"
-        id={fieldId(form, path)}
-        aria-label={`Name of a new value in ${label}`}
-        placeholder="name"
-        readOnly={form.disabled}
-        value={name}
-        onInput={(event) => setName(event.currentTarget.value)}
-      />
-      <button type="button" class="llm4s-button llm4s-small" disabled={form.disabled || taken} onClick={add}>
+      {choices === null ? (
+        <input
+          {...given}
+          placeholder="name"
+          dir="auto"
+          readOnly={form.disabled}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+        />
+      ) : (
+        <select {...given} disabled={form.disabled || choices.length === 0} onChange={(event) => setName(event.currentTarget.value)}>
+          <option value="" selected={name === ""}>
+            {choices.length === 0 ? "all names are used" : "choose a name …"}
+          </option>
+          {choices.map((key) => (
+            <option key={key} value={key} selected={key === name}>
+              {visible(key)}
+            </option>
+          ))}
+        </select>
+      )}
+      <button
+        type="button"
+        class="llm4s-button llm4s-small"
+        disabled={form.disabled || taken || (choices !== null && name === "")}
+        onClick={add}
+      >
         {taken ? "name is taken" : "Add"}
       </button>
+      {name !== "" && misnamed.length > 0 && <span class="llm4s-hint">{misnamed.map((fault) => fault.message).join(" ")}</span>}
     </div>
   );
 }

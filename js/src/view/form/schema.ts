@@ -13,11 +13,31 @@ export type Plan =
   | { kind: "number"; integer: boolean }
   | { kind: "decimal"; limits: Schema }
   | { kind: "string"; format: string | null }
-  | { kind: "object"; fields: [string, Schema][]; required: ReadonlySet<string>; extra: Schema | boolean }
-  | { kind: "array"; items: Schema | null; prefix: Schema[] }
+  | { kind: "secret"; text: boolean }
+  | ObjectPlan
+  | { kind: "array"; items: Schema | null; prefix: Schema[]; least: number }
   | { kind: "union"; branches: Schema[]; nullable: boolean };
 
+interface ObjectPlan {
+  kind: "object";
+  fields: [string, Schema][];
+  required: ReadonlySet<string>;
+  /** What other names hold: a schema, anything (true), or nothing: there are none (false). */
+  extra: Schema | boolean;
+  /** What other names may be called; null where the schema does not say. */
+  names: Schema | null;
+  /** Whether the schema asks for other names, and does not merely say nothing of them. */
+  open: boolean;
+  /** Whether the schema says nothing of other names. */
+  silent: boolean;
+  /** The field that says which member of a union this is. */
+  tag: string | null;
+}
+
 const ANY: Schema = {};
+/** Marks that the renderer puts on a union's branches: two branches that are one decimal, and the field that tells branches apart. */
+const DECIMAL = "x-decimal";
+const TAG = "x-tag";
 const TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
 export const asSchema = (value: Json | undefined): Schema => (isObject(value) ? value : ANY);
@@ -47,6 +67,7 @@ function pointed(root: Schema, ref: string): Schema {
 /** What a schema asks a form to draw. Lazy: only this level is looked at, so recursion costs nothing. */
 export function planOf(root: Schema, given: Schema): Plan {
   const schema = resolve(root, given);
+  if (schema.writeOnly === true) return { kind: "secret", text: schema.type === "string" };
   if ("const" in schema) return { kind: "const", value: schema.const ?? null };
   if (Array.isArray(schema.enum)) {
     return schema.enum.length === 1 ? { kind: "const", value: schema.enum[0] ?? null } : { kind: "enum", options: schema.enum };
@@ -66,7 +87,7 @@ export function planOf(root: Schema, given: Schema): Plan {
     case "string":
       return { kind: "string", format: typeof schema.format === "string" ? schema.format : null };
     case "array":
-      return { kind: "array", items: arrayItems(schema), prefix: prefixOf(schema) };
+      return arrayPlan(schema);
     case "object":
       return objectPlan(schema);
     default:
@@ -79,37 +100,51 @@ function unionBranches(root: Schema, schema: Schema, depth = 0): Schema[] | null
   const given = Array.isArray(schema.anyOf) ? schema.anyOf : Array.isArray(schema.oneOf) ? schema.oneOf : null;
   if (given === null) {
     if (!Array.isArray(schema.type)) return null;
-    const { anyOf: _a, oneOf: _o, ...rest } = schema;
+    const { anyOf: _a, oneOf: _o, default: _d, ...rest } = schema;
     return schema.type.map((type) => ({ ...rest, type }));
   }
   // A union that contains itself adds nothing by that.
   if (depth > 8) return [];
+  const tag = asSchema(schema.discriminator).propertyName;
   return given.flatMap((branch) => {
     const inner = resolve(root, asSchema(branch));
-    return unionBranches(root, inner, depth + 1) ?? [asSchema(branch)];
+    const own = unionBranches(root, inner, depth + 1) ?? [asSchema(branch)];
+    return typeof tag === "string" ? own.map((one) => ({ ...one, [TAG]: tag })) : own;
   });
 }
 
 function unionPlan(root: Schema, branches: Schema[]): Plan {
   const nullable = branches.some((branch) => planOf(root, branch).kind === "null");
-  const rest = branches.filter((branch) => planOf(root, branch).kind !== "null");
+  const rest = joinDecimals(
+    root,
+    branches.filter((branch) => planOf(root, branch).kind !== "null"),
+  );
   if (rest.length === 0) return { kind: "null" };
-  const number = rest.find((branch) => resolve(root, branch).type === "number");
-  const text = rest.find((branch) => isPlainText(resolve(root, branch)));
-  // pydantic writes a Decimal as a number or a string: one text field, so that no digit is lost.
-  if (rest.length === 2 && number !== undefined && text !== undefined) {
-    const decimal: Plan = { kind: "decimal", limits: resolve(root, number) };
-    return nullable ? { kind: "union", branches: [{ "x-decimal": resolve(root, number) }], nullable } : decimal;
-  }
+  const [only] = rest;
+  if (rest.length === 1 && only !== undefined && !nullable) return branchPlan(root, only);
   return { kind: "union", branches: rest, nullable };
 }
 
-const isPlainText = (schema: Schema) => schema.type === "string" && !("format" in schema) && !("enum" in schema) && !("const" in schema);
+/** The kernel writes a Decimal as a number or a text of format "decimal": one text field, so that no digit is lost. */
+function joinDecimals(root: Schema, branches: Schema[]): Schema[] {
+  return branches.flatMap((branch, index) => {
+    const [before, own, after] = [branches[index - 1], resolve(root, branch), branches[index + 1]];
+    if (own.type === "number" && after !== undefined && isDecimalText(resolve(root, after))) return [{ [DECIMAL]: own }];
+    const joined = isDecimalText(own) && before !== undefined && resolve(root, before).type === "number";
+    return joined ? [] : [branch];
+  });
+}
+
+const isDecimalText = (schema: Schema) => schema.type === "string" && schema.format === "decimal";
 
 /** Like `planOf`, for a branch of a union: knows the stand-in for a decimal. */
 export function branchPlan(root: Schema, branch: Schema): Plan {
-  return "x-decimal" in branch ? { kind: "decimal", limits: asSchema(branch["x-decimal"]) } : planOf(root, branch);
+  return DECIMAL in branch ? { kind: "decimal", limits: asSchema(branch[DECIMAL]) } : planOf(root, branch);
 }
+
+/** The schema with its references followed; of a decimal, its limits. */
+export const fullSchema = (root: Schema, schema: Schema): Schema =>
+  DECIMAL in schema ? { ...asSchema(schema[DECIMAL]), ...schema } : resolve(root, schema);
 
 function typeOf(schema: Schema): string | null {
   if (typeof schema.type === "string" && TYPES.includes(schema.type)) return schema.type;
@@ -118,81 +153,39 @@ function typeOf(schema: Schema): string | null {
   return null;
 }
 
-function objectPlan(schema: Schema): Plan {
+function objectPlan(schema: Schema): ObjectPlan {
   const fields = Object.entries(isObject(schema.properties) ? schema.properties : {}).map(([key, field]): [string, Schema] => [
     key,
     asSchema(field),
   ]);
+  const tag = typeof schema[TAG] === "string" ? schema[TAG] : null;
   const required = new Set(Array.isArray(schema.required) ? schema.required.filter((key) => typeof key === "string") : []);
-  const extra = schema.additionalProperties;
-  return { kind: "object", fields, required, extra: isObject(extra) ? extra : extra !== false };
+  if (tag !== null) required.add(tag);
+  const patterns = Object.entries(asSchema(schema.patternProperties));
+  const [pattern, inner] = patterns.length === 1 ? (patterns[0] ?? []) : [];
+  const given = pattern === undefined ? schema.additionalProperties : inner;
+  const names = isObject(schema.propertyNames) ? schema.propertyNames : pattern === undefined ? null : { type: "string", pattern };
+  return {
+    kind: "object",
+    fields,
+    required,
+    extra: isObject(given) ? given : given !== false,
+    names,
+    open: isObject(given) || given === true || (given === undefined && fields.length === 0),
+    silent: given === undefined,
+    tag,
+  };
 }
 
-const prefixOf = (schema: Schema): Schema[] => (Array.isArray(schema.prefixItems) ? schema.prefixItems.map(asSchema) : []);
+function arrayPlan(schema: Schema): Plan {
+  const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems.map(asSchema) : [];
+  const least = typeof schema.minItems === "number" ? Math.min(schema.minItems, prefix.length) : 0;
+  return { kind: "array", items: arrayItems(schema, prefix.length), prefix, least };
+}
 
 /** The schema of the items after the prefix; null where there may be none. */
-function arrayItems(schema: Schema): Schema | null {
+function arrayItems(schema: Schema, prefix: number): Schema | null {
   if (schema.items === false) return null;
-  const prefix = prefixOf(schema).length;
   if (prefix > 0 && !isObject(schema.items) && schema.maxItems === prefix) return null;
   return asSchema(schema.items);
 }
-
-/** The name a person sees for a branch of a union. */
-export function branchName(root: Schema, branch: Schema): string {
-  if ("x-decimal" in branch) return "number";
-  const schema = resolve(root, branch);
-  const plan = planOf(root, branch);
-  if (plan.kind === "object" && typeof schema.title === "string") return schema.title;
-  return kindName(root, branch);
-}
-
-/** What a field takes, in a word or two. */
-export function kindName(root: Schema, schema: Schema): string {
-  const plan = branchPlan(root, schema);
-  switch (plan.kind) {
-    case "any":
-      return "any JSON";
-    case "null":
-      return "nothing";
-    case "const":
-      return typeof plan.value === "string" ? plan.value : JSON.stringify(plan.value);
-    case "enum":
-      return "choice";
-    case "boolean":
-      return "yes or no";
-    case "number":
-      return plan.integer ? "whole number" : "number";
-    case "decimal":
-      return "decimal number";
-    case "string":
-      return plan.format === null ? "text" : (FORMAT_NAMES[plan.format] ?? plan.format);
-    case "object":
-      return plan.fields.length === 0 && isObject(plan.extra) ? "named values" : "group";
-    case "array":
-      return "list";
-    case "union":
-      return [...plan.branches.map((branch) => branchName(root, branch)), ...(plan.nullable ? ["nothing"] : [])].join(" or ");
-  }
-}
-
-export const FORMAT_NAMES: Readonly<Record<string, string>> = {
-  date: "date",
-  "date-time": "date and time",
-  time: "time",
-  duration: "duration",
-  uuid: "UUID",
-  uri: "address (URL)",
-  email: "e-mail",
-  password: "secret",
-  binary: "bytes",
-};
-
-/** An example of how a format is written. */
-export const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
-  date: "2026-11-30",
-  "date-time": "2026-11-30T14:05:00Z",
-  time: "14:05:00",
-  duration: "PT5M",
-  uuid: "123e4567-e89b-12d3-a456-426614174000",
-};

@@ -24,7 +24,8 @@ export interface FormScope {
   readonly unread: Unreads;
   readonly prefix: string;
   readonly disabled: boolean;
-  faultsAt(path: Path): readonly string[];
+  /** What is wrong at a place; with `below`, also deeper in it, where no field of its own can say so. */
+  faultsAt(path: Path, below?: boolean): readonly string[];
   /** The value at a place; undefined where none is given yet. */
   valueAt(path: Path): Maybe;
   /** Put a value (undefined: take it out) or a text that is none at a place; what was typed below it is gone. */
@@ -34,6 +35,8 @@ export interface FormScope {
   start(path: Path, schema: Schema): void;
   removeItem(path: Path, index: number): void;
   touch(path: Path): void;
+  /** Put the focus on the control at a place (or the first one in it) once it is drawn: what had it may be gone. */
+  focus(path: Path): void;
 }
 
 const Scope = createContext<FormScope | null>(null);

@@ -1,8 +1,10 @@
 import { useRef, useState } from "preact/hooks";
+import type { Json } from "../../wire/index";
 import type { Maybe, Path } from "../json";
-import { Control } from "./field";
-import { blank, branchOf } from "./fit";
-import { branchName, type Plan, type Schema } from "./schema";
+import { Control } from "./control";
+import { blank, branchOf, contradicts, shows } from "./fit";
+import { branchName } from "./names";
+import { branchPlan, type Plan, type Schema } from "./schema";
 import { fieldId, useForm } from "./scope";
 
 interface UnionControlProps {
@@ -38,7 +40,7 @@ function Nullable({ plan, ...props }: UnionControlProps) {
       <label class="llm4s-choice llm4s-null">
         <input
           type="checkbox"
-          id={value === null ? fieldId(form, props.path) : undefined}
+          id={value === null ? fieldId(form, props.path) : fieldId(form, props.path, "-null")}
           aria-label={`${props.label}: nothing (null)`}
           checked={value === null}
           disabled={form.disabled}
@@ -59,25 +61,36 @@ function Kinds({ plan, ...props }: UnionControlProps) {
   const form = useForm();
   const value = form.valueAt(props.path);
   const [picked, setPicked] = useState<number | null>(null);
+  const before = useRef(new Map<number, Json>());
   const found = value === null && plan.nullable ? NOTHING : branchOf(form.root, plan.branches, value);
-  const at = picked !== null && picked !== NOTHING && found !== NOTHING ? picked : found;
+  const at = picked !== null && canShow(form.root, plan.branches[picked], value) ? picked : found;
   const branch = plan.branches[at];
+  if (value !== undefined && branch !== undefined) before.current.set(at, value);
   const names = plan.branches.map((one, index) => ({ name: branchName(form.root, one), index }));
   if (plan.nullable) names.push({ name: "nothing (null)", index: NOTHING });
   const pick = (index: number) => {
     setPicked(index);
     const next = plan.branches[index];
+    const kept = before.current.get(index);
     if (next === undefined) form.edit(props.path, null);
+    else if (kept !== undefined) form.edit(props.path, kept);
     else if (typeof props.path.at(-1) === "number") form.start(props.path, next);
     else form.edit(props.path, blank(form.root, next));
   };
   const id = fieldId(form, props.path, "-kind");
   return (
     <div class="llm4s-union">
-      <div class="llm4s-choices" role="radiogroup" aria-label={`Kind of ${props.label}`}>
+      <div class="llm4s-choices" role="radiogroup" aria-label={`Kind of ${props.label}`} aria-describedby={props.describedBy}>
         {names.map(({ name, index }) => (
           <label key={index} class="llm4s-choice">
-            <input type="radio" name={id} checked={index === at} disabled={form.disabled} onChange={() => pick(index)} />
+            <input
+              type="radio"
+              id={index === (at === -1 ? 0 : at) && branch === undefined && value === undefined ? fieldId(form, props.path) : undefined}
+              name={id}
+              checked={index === at}
+              disabled={form.disabled}
+              onChange={() => pick(index)}
+            />
             <span>{name}</span>
           </label>
         ))}
@@ -86,4 +99,11 @@ function Kinds({ plan, ...props }: UnionControlProps) {
       {at === -1 && value !== undefined && <Control {...props} schema={{}} />}
     </div>
   );
+}
+
+/** A picked kind stays while it can show what is there, and nothing there says that it is of another kind. */
+function canShow(root: Schema, branch: Schema | undefined, value: Maybe): boolean {
+  if (branch === undefined) return false;
+  const plan = branchPlan(root, branch);
+  return value === undefined || (shows(plan, value) && !contradicts(root, plan, value));
 }

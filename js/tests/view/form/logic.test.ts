@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { check } from "../../../src/view/form/check";
 import { blank, branchOf, fits } from "../../../src/view/form/fit";
+import { kindName } from "../../../src/view/form/names";
 import { formPath } from "../../../src/view/form/path";
-import { kindName, planOf, resolve, type Schema } from "../../../src/view/form/schema";
+import { planOf, resolve, type Schema } from "../../../src/view/form/schema";
 import { getAt, setAt } from "../../../src/view/json";
 import type { Json } from "../../../src/wire/index";
 import { readFixture } from "../../support/fixture";

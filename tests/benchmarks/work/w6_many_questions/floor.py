@@ -31,11 +31,20 @@ class Thread:
         return [task for task, _ in rows]
 
     async def answer(self, ids: list[str]) -> None:
+        if len(ids) == 1:
+            await self._answer_one(ids[0])
+            return
         numbers = [int(id[2:]) for id in ids]
-        results = [await self.work(numbers[0])] if len(ids) == 1 else await asyncio.gather(*[self.work(i) for i in numbers])
+        results = await asyncio.gather(*[self.work(i) for i in numbers])
         self.total += sum(result["out"][0] for result in results)
         rows = [(self.name, i + 1, encode(result)) for i, result in zip(numbers, results, strict=True)]
         self.log.commit(rows=rows, done=[(self.name, id) for id in ids])
+
+    async def _answer_one(self, id: str) -> None:
+        i = int(id[2:])
+        result = await self.work(i)
+        self.total += result["out"][0]
+        self.log.commit(rows=[(self.name, i + 1, encode(result))], done=[(self.name, id)])
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from peers.floor import FileLog, GroupWriter, MemoryLog, encode, log_of
+from peers.floor import FileLog, GroupWriter, encode
 
 
 async def answers(state: dict[str, Any], answer: str) -> dict[str, str]:
@@ -18,31 +18,31 @@ async def finish(state: dict[str, Any]) -> dict[str, bool]:
 
 @asynccontextmanager
 async def opened(store: str, path: Path) -> AsyncIterator[Callable[[str, str, str], Awaitable[int]]]:
-    log = log_of(store, path)
-    writer = GroupWriter(log) if isinstance(log, FileLog) else None
-
-    async def save(thread: str, seq: int, update: Any) -> None:
-        if writer:
-            await writer.commit((thread, seq, encode(update)))
-        elif isinstance(log, MemoryLog):
-            log.commit(rows=[(thread, seq, encode(update))])
+    log = FileLog(path, store) if store in ("normal", "full") else None
+    writer = GroupWriter(log) if log else None
+    kept: list[bytes] | None = [] if store == "memory" else None
 
     async def turn(thread: str, said: str, answer: str) -> int:
         state: dict[str, Any] = {"messages": [{"role": "user", "content": said, "id": "u"}], "done": False}
-        if log:
-            await save(thread, 0, state)
+        if writer:
+            await writer.commit((thread, 0, encode(state)))
+        elif kept is not None:
+            kept.append(encode(state))
         message = await answers(state, answer)
         state["messages"].append(message)
-        if log:
-            await save(thread, 1, message)
+        if writer:
+            await writer.commit((thread, 1, encode(message)))
+        elif kept is not None:
+            kept.append(encode(message))
         update = await finish(state)
         state.update(update)
-        if log:
-            await save(thread, 2, update)
+        if writer:
+            await writer.commit((thread, 2, encode(update)))
+        elif kept is not None:
+            kept.append(encode(update))
         return len(state["messages"])
 
     yield turn
-    if writer:
+    if log and writer:
         writer.close()
-    if log:
         log.close()

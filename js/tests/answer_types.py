@@ -11,6 +11,8 @@ from uuid import UUID
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, TypeAdapter
 
+from llm4s_notebook.agent import json_schema_of
+
 
 class Deployment(BaseModel):
     """The arguments of the deploy tool."""
@@ -208,5 +210,5 @@ def form_fixtures() -> dict[str, Any]:
     for name, adapter in adapters().items():
         for sample in given[name]:
             adapter.validate_json(json.dumps(sample), strict=True)
-        fixtures[name] = {"schema": adapter.json_schema(), "samples": given[name]}
+        fixtures[name] = {"schema": json_schema_of(adapter), "samples": given[name]}
     return fixtures

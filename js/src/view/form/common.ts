@@ -1,0 +1,36 @@
+import { brief, type Maybe, type Path } from "../json";
+import type { Schema } from "./schema";
+import { fieldId, useForm } from "./scope";
+
+export interface ControlProps {
+  path: Path;
+  schema: Schema;
+  /** Ids of the texts that describe the control. */
+  describedBy: string | undefined;
+  labelledBy: string;
+}
+
+/** The value of a control's place, and the attributes that every control has. */
+export function useControl({ path, describedBy, labelledBy }: ControlProps) {
+  const form = useForm();
+  return {
+    form,
+    value: form.valueAt(path),
+    attributes: {
+      id: fieldId(form, path),
+      "aria-describedby": describedBy,
+      "aria-labelledby": labelledBy,
+      "aria-invalid": form.faultsAt(path, true).length > 0 ? ("true" as const) : undefined,
+      readOnly: form.disabled,
+      onBlur: () => form.touch(path),
+    },
+  };
+}
+
+/** What an empty control shows in its place: the default, or an example. */
+export function hint(schema: Schema, value: Maybe, example = ""): string {
+  if (value !== undefined) return "";
+  if ("default" in schema && schema.default !== null && schema.default !== "") return `default: ${brief(schema.default)}`;
+  const given = Array.isArray(schema.examples) ? schema.examples[0] : undefined;
+  return given === undefined ? example : `such as ${brief(given)}`;
+}

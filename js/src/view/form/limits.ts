@@ -1,0 +1,25 @@
+import type { Maybe } from "../json";
+import type { Schema } from "./schema";
+
+/** What a field allows, in a few words: shown beside its name. */
+export function limitsText(schema: Schema): string {
+  const parts: string[] = [];
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
+  if (typeof minimum === "number") parts.push(`≥ ${minimum}`);
+  if (typeof exclusiveMinimum === "number") parts.push(`> ${exclusiveMinimum}`);
+  if (typeof maximum === "number") parts.push(`≤ ${maximum}`);
+  if (typeof exclusiveMaximum === "number") parts.push(`< ${exclusiveMaximum}`);
+  if (typeof multipleOf === "number") parts.push(`multiple of ${multipleOf}`);
+  const count = (least: Maybe, most: Maybe, what: string) => {
+    if (typeof least === "number" || typeof most === "number") parts.push(`${span(least, most)} ${what}`);
+  };
+  count(schema.minLength, schema.maxLength, "characters");
+  if (!Array.isArray(schema.prefixItems)) count(schema.minItems, schema.maxItems, "items");
+  count(schema.minProperties, schema.maxProperties, "names");
+  return parts.join(", ");
+}
+
+function span(least: Maybe, most: Maybe): string {
+  if (typeof least === "number" && typeof most === "number") return least === most ? `${least}` : `${least}–${most}`;
+  return typeof least === "number" ? `at least ${least}` : `at most ${String(most)}`;
+}

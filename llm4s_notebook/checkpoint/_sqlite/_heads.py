@@ -1,0 +1,95 @@
+"""Which entries of a thread lie in rows of their own, as far as that was looked up; a commit keeps it up to date.
+
+A thread has few of them, but for what is parked, of which there may be thousands.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from ._schema import ALIVE, LIST_HEAD, PARKED
+
+_HEADS = f"SELECT section, name, id, position FROM llm4s_row WHERE thread = :key AND died = {ALIVE} AND list = 0"
+_ALL = f"{_HEADS} LIMIT :most"
+_OTHERS = f"{_HEADS} AND section < '{PARKED}' UNION ALL {_HEADS} AND section > '{PARKED}' LIMIT :most"
+_ONE = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
+_LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
+_FEW: Final = 64  # that are looked up at once, and remembered of a thread that nobody holds
+
+
+@dataclass(slots=True)
+class Head:
+    """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
+
+    row: int
+    length: int | None
+
+    def items(self, connection: sqlite3.Connection, thread: int) -> int:
+        """How many items the list has; -1 for a value."""
+        if self.length is None:
+            top: int | None = connection.execute(_LAST, (thread, self.row)).fetchone()[0]
+            self.length = 0 if top is None else top + 1
+        return self.length
+
+
+class Heads:
+    """The heads of one thread by section and name. Of an address with None it is known that nothing is there."""
+
+    __slots__ = ("_all", "_found", "_looked", "_others")
+
+    def __init__(self, *, none: bool = False) -> None:
+        """`none`: the thread is known to have none; else nothing is known yet."""
+        self._found: dict[tuple[str, str], Head | None] = {}
+        self._looked = self._all = self._others = none
+
+    def look(self, connection: sqlite3.Connection, thread: int) -> None:
+        """Look all up if they are few, else all but the parked ones, before anything of a commit is changed."""
+        if self._looked:
+            return
+        self._looked = True
+        rows = connection.execute(_ALL, {"key": thread, "most": _FEW + 1}).fetchall()
+        self._all = self._others = len(rows) <= _FEW
+        if not self._all:
+            rows = connection.execute(_OTHERS, {"key": thread, "most": _FEW + 1}).fetchall()
+            self._others = len(rows) <= _FEW
+        if self._others:
+            self._found = {(section, name): _head(row, position) for section, name, row, position in rows}
+
+    def find(self, connection: sqlite3.Connection, thread: int, at: tuple[str, str]) -> Head | None:
+        """The head of that address, if there is one."""
+        if at in self._found:
+            return self._found[at]
+        if self._complete(at):
+            return None
+        row = connection.execute(_ONE, (thread, *at)).fetchone()
+        found = self._found[at] = None if row is None else _head(*row)
+        return found
+
+    def born(self, at: tuple[str, str], head: Head) -> None:
+        """A commit brings it."""
+        self._found[at] = head
+
+    def died(self, at: tuple[str, str]) -> None:
+        """A commit ends it."""
+        if self._complete(at):
+            del self._found[at]
+        else:
+            self._found[at] = None
+
+    def few(self) -> None:
+        """Forget what a thread that nobody holds is not worth: one of many may have thousands of heads."""
+        if len(self._found) > _FEW:
+            self._all = False
+            self._found = {at: head for at, head in self._found.items() if head is not None and at[0] != PARKED}
+            if len(self._found) > _FEW:
+                self._found, self._looked, self._others = {}, False, False
+
+    def _complete(self, at: tuple[str, str]) -> bool:
+        """True if all of the section are known."""
+        return self._all or (self._others and at[0] != PARKED)
+
+
+def _head(row: int, position: int) -> Head:
+    return Head(row, None if position == LIST_HEAD else -1)

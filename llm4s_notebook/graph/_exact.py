@@ -1,0 +1,136 @@
+"""Which values are certain to be what their JSON text decodes to: they are written, and not read back to be sure (D4, D17).
+
+That is told once from the schema that pydantic made of the declared type. A value is exact when it is a text, a whole number of
+64 bits, a boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and
+pydantic checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such
+a value, and two readers cannot tell it from what its text gives. Of everything else nothing is assumed.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Any, TypeAlias, cast
+
+Kinds: TypeAlias = "dict[type[Any], Callable[[Any], bool] | None]"
+"""The types that exact values of a place have, and what is left to be looked at in a value of each: None where nothing is."""
+
+_WORD = 1 << 63
+_IGNORED = {"type", "ref", "metadata"}
+_FIELD = {"type", "name", "schema", "metadata", "init", "kw_only"}
+_CLASS = _IGNORED | {"cls", "fields", "schema", "config", "slots", "frozen", "post_init", "cls_name", "generic_origin"}
+_CONFIG = {"title", "ser_json_inf_nan"}  # the first is for the JSON Schema, the second for numbers, none of which are here
+
+
+def exact_kinds(schema: Any) -> Kinds:
+    """The types of the exact values of a pydantic schema; empty where none is certain."""
+    return _Reading().of(schema)
+
+
+class _Reading:
+    """One walk through a schema, which may refer to parts of itself."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, Any] = {}
+        self._open: set[str] = set()
+
+    def of(self, schema: Mapping[str, Any]) -> Kinds:
+        own = schema.keys() - _IGNORED
+        match schema["type"]:
+            case "str" if not own:
+                return {str: None}
+            case "bool" if not own:
+                return {bool: None}
+            case "none" if not own:
+                return {types.NoneType: None}
+            case "int" if not own:
+                return {int: _is_word}
+            case "any" if not own:
+                return {str: None, bool: None, types.NoneType: None, int: _is_word}
+            case "literal" if own == {"expected"} and all(type(one) is str for one in schema["expected"]):
+                return {str: frozenset(schema["expected"]).__contains__}
+            case "default" if own <= {"schema", "default", "default_factory"}:
+                return self.of(schema["schema"])
+            case "nullable" if own == {"schema"}:
+                return {**self.of(schema["schema"]), types.NoneType: None}
+            case "tuple" if own == {"items_schema", "variadic_item_index"} and len(schema["items_schema"]) == 1:
+                return {tuple: _all_exact(self.of(schema["items_schema"][0]))}
+            case "tagged-union" if own <= {"choices", "discriminator", "strict", "from_attributes"}:
+                return self._choices(schema)
+            case "dataclass" if schema.keys() <= _CLASS and schema.get("config", {}).keys() <= _CONFIG:
+                return self._dataclass(schema)
+            case "definitions" if own == {"schema", "definitions"}:
+                self._defined.update({one["ref"]: one for one in schema["definitions"]})
+                return self.of(schema["schema"])
+            case "definition-ref" if own == {"schema_ref"}:
+                return self._referred(schema["schema_ref"])
+            case _:
+                return {}
+
+    def _referred(self, name: str) -> Kinds:
+        if name in self._open or name not in self._defined:  # a type that contains itself
+            return {}
+        self._open.add(name)
+        found = self.of(self._defined[name])
+        self._open.discard(name)
+        return found
+
+    def _choices(self, schema: Mapping[str, Any]) -> Kinds:
+        """The members of a union that a property tells apart; each is a class of its own, and its tag a literal of it."""
+        members = [self.of(choice) for choice in schema["choices"].values()]
+        kinds = {kind: check for member in members for kind, check in member.items()}
+        tells = isinstance(schema["discriminator"], str) and len(kinds) == sum(map(len, members))
+        return kinds if tells and all(hasattr(kind, "__dataclass_fields__") for kind in kinds) else {}
+
+    def _dataclass(self, schema: Mapping[str, Any]) -> Kinds:
+        kind = cast("type[Any]", schema["cls"])
+        inner = schema["schema"]
+        fields = inner.get("fields", ())
+        plain = (
+            inner["type"] == "dataclass-args"
+            and not inner.get("computed_fields")
+            and all(field.keys() <= _FIELD and field.get("init", True) for field in fields)
+            and [field["name"] for field in fields] == list(kind.__dataclass_fields__)
+        )
+        lasting = kind.__dataclass_params__.frozen and kind.__dictoffset__ == 0
+        unchanged = not hasattr(kind, "__post_init__") or kind.__dict__.get("exact_once_made") is True
+        if not (fields and plain and lasting and unchanged):
+            return {}
+        return {kind: _fields_exact([(field["name"], self.of(field["schema"])) for field in fields])}
+
+
+def _is_word(value: int) -> bool:
+    return -_WORD <= value < _WORD
+
+
+def _all_exact(kinds: Kinds) -> Callable[[tuple[Any, ...]], bool]:
+    def check(items: tuple[Any, ...]) -> bool:
+        for item in items:
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
+            if kind not in kinds:
+                return False
+            deeper = kinds[kind]
+            if deeper is not None and not deeper(item):
+                return False
+        return True
+
+    return check
+
+
+def _fields_exact(fields: list[tuple[str, Kinds]]) -> Callable[[Any], bool]:
+    names = [name for name, _ in fields]
+    places = [kinds for _, kinds in fields]
+    read = attrgetter(*names, names[0])  # of one name it would give no tuple
+
+    def check(value: Any) -> bool:
+        for item, kinds in zip(read(value), places):  # noqa: B905 - the name that was read twice is left over
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
+            if kind not in kinds:
+                return False
+            deeper = kinds[kind]
+            if deeper is not None and not deeper(item):
+                return False
+        return True
+
+    return check

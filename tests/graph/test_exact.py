@@ -1,0 +1,258 @@
+"""Values that are written and not read back: each is what its text decodes to, and everything else is still read back (D4, D17)."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, field_validator
+
+from llm4s_notebook.errors import EncodeError
+from llm4s_notebook.graph._codec import Codec
+from llm4s_notebook.graph._exact import exact_kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Cat:
+    name: str
+    lives: int = 9
+    kind: Literal["cat"] = "cat"
+
+
+@dataclass(frozen=True, slots=True)
+class Dog:
+    name: str | None
+    barks: bool = False
+    friends: tuple[Cat, ...] = ()
+    kind: Literal["dog"] = "dog"
+
+
+Pet = Annotated[Cat | Dog, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    pets: tuple[Pet, ...]
+    first: Cat | None = None
+    note: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    one: str
+
+
+_names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+_words = st.integers(-(1 << 63), (1 << 63) - 1)
+_cats = st.builds(Cat, _names, _words)
+_dogs = st.builds(Dog, st.none() | _names, st.booleans(), st.lists(_cats, max_size=2).map(tuple))
+_homes = st.builds(Home, st.lists(_cats | _dogs, max_size=3).map(tuple), st.none() | _cats, st.none() | st.booleans() | _words | _names)
+EXACT: list[tuple[Any, st.SearchStrategy[Any]]] = [
+    (str, _names),
+    (int, _words),
+    (bool, st.booleans()),
+    (None, st.none()),
+    (str | None, st.none() | _names),
+    (Literal["a", "b"], st.sampled_from(["a", "b"])),
+    (Pet, _cats | _dogs),
+    (Home, _homes),
+    (tuple[Home, ...], st.lists(_homes, max_size=2).map(tuple)),
+    (Only, st.builds(Only, _names)),
+]
+
+
+@given(st.one_of([st.tuples(st.just(declared), values) for declared, values in EXACT]))
+def test_an_exact_value_is_what_its_text_decodes_to(case: tuple[Any, Any]) -> None:
+    """D4: the text is the very one that pydantic writes, it is read again strictly, and gives an equal value."""
+    declared, value = case
+    codec = Codec[Any](declared)
+    data, kept = codec.settle(value)
+    assert kept is value
+    assert data == codec.adapter.dump_json(value, by_alias=True, round_trip=True, warnings="error")
+    again = codec.decode(data)
+    assert again == value
+    assert repr(again) == repr(value)
+
+
+class Name(str):
+    pass
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Open:
+    """It has a __dict__, where anything may be kept that its text does not show."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Changeable:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Made again it is another one."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.name.removesuffix("!") + "!")
+
+
+@dataclass(frozen=True, slots=True)
+class Heir(Made):
+    """It says nothing of the `__post_init__` that it inherits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sure:
+    """It says of itself that once made it stays so; an heir of it would have to say it again."""
+
+    exact_once_made: ClassVar[bool] = True
+    name: str
+
+    def __post_init__(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure(Sure):
+    def __post_init__(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    name: Annotated[str, Field(max_length=3)]
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    name: str
+    other: Annotated[str, Field(alias="else")] = "x"
+
+
+@dataclass(frozen=True, slots=True)
+class Lower:
+    name: str
+
+    @field_validator("name")
+    @classmethod
+    def low(cls, name: str) -> str:
+        return name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Stripped:
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(str_strip_whitespace=True)
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    inner: Ring | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """What reads like a Cat, with no property that tells them apart."""
+
+    name: str
+    lives: int = 9
+    kind: str = "cat"
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(frozen=True)
+    name: str
+
+
+READ_BACK: list[tuple[Any, Any]] = [
+    (str, Name("x")),
+    (str | None, Name("x")),
+    (Only, Only(Name("x"))),
+    (int, True),
+    (Cat, Cat("x", True)),
+    (int, 1 << 63),
+    (int, -(1 << 63) - 1),
+    (float, 1.5),
+    (Colour, Colour.RED),
+    (Any, {"a": [1]}),
+    (list[str], ["x"]),
+    (Home, Home((), None, {"a": [1]})),
+    (Open, Open("x")),
+    (Changeable, Changeable("x")),
+    (Made, Made("x")),
+    (Heir, Heir("x")),
+    (Unsure, Unsure("x")),
+    (Checked, Checked("abc")),
+    (Renamed, Renamed("x")),
+    (Lower, Lower("x")),
+    (Stripped, Stripped("x")),
+    (Cat | Twin, Cat("x")),
+    (Ring, Ring(Ring())),
+    (Model, Model(name="x")),
+    (Annotated[str, AfterValidator(str.lower)], "x"),
+    (Annotated[str, PlainSerializer(str.lower)], "x"),
+    (Annotated[tuple[str, ...], Field(min_length=1)], ("x",)),
+    (tuple[str, int], ("x", 1)),
+    (tuple[Any, ...], ([1],)),
+]
+
+
+@pytest.mark.parametrize(("declared", "value"), READ_BACK, ids=lambda one: repr(one)[:40])
+def test_a_value_that_is_not_certain_is_read_back(declared: Any, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D4, D17: whatever a type's author had pydantic do still happens, and nothing that can be changed is shared."""
+    codec = Codec[Any](declared)
+    read: list[bytes] = []
+    load = codec._load  # pyright: ignore[reportPrivateUsage]  # where a text is read back
+
+    def loaded(data: bytes, *, strict: bool) -> Any:
+        read.append(data)
+        return load(data, strict=strict)
+
+    monkeypatch.setattr(codec, "_load", loaded)
+    data, kept = codec.settle(value)
+    assert read == [data]
+    assert kept == value
+
+
+WRONG: list[tuple[Any, Any]] = [
+    (str, 5),
+    (bool, 1),
+    (Literal["a"], "b"),
+    (Only, Only(5)),  # type: ignore[arg-type]
+    (Cat, Cat("x", "9")),  # type: ignore[arg-type]
+    (Cat, Cat("x", 9, "dog")),  # type: ignore[arg-type]
+    (Pet, Cat("x", 9, "dog")),  # type: ignore[arg-type]
+    (Pet, Only("x")),
+    (Dog, Dog("x", False, [Cat("y")])),  # type: ignore[arg-type]
+    (Dog, Dog("x", False, (Dog("y"),))),  # type: ignore[arg-type]
+    (Home, Home((), Dog("x"))),  # type: ignore[arg-type]
+    (Home, Home((Cat("\ud800"),))),
+    (str, "\ud800"),
+    (Checked, Checked("abcd")),
+]
+
+
+@pytest.mark.parametrize(("declared", "value"), WRONG, ids=lambda one: ascii(one)[:40])
+def test_a_value_of_another_type_is_refused_as_before(declared: Any, value: Any) -> None:
+    """D4: a field holds what its class never checked; the refusal is pydantic's, whichever way was tried first."""
+    with pytest.raises(EncodeError):
+        Codec[Any](declared).settle(value)
+
+
+def test_a_schema_that_says_more_than_is_known_has_no_exact_values() -> None:
+    """What a later pydantic may write beside a type is not read over."""
+    assert exact_kinds({"type": "str"}) == {str: None}
+    assert exact_kinds({"type": "str", "to_lower": True}) == {}
+    assert exact_kinds({"type": "something new"}) == {}
+    assert exact_kinds({"type": "nullable", "schema": {"type": "str"}, "strict": True}) == {}
+    assert exact_kinds({"type": "definition-ref", "schema_ref": "nobody"}) == {}
