@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { JsonObject, Refusal } from "../wire/index";
+import type { Json, JsonObject, Refusal } from "../wire/index";
 import type {
   OpenedText,
   TextFilter,
@@ -55,7 +55,9 @@ export class TextsDesk {
   constructor(private readonly kernel: Kernel<TextsState, TextsRequestBody>) {
     this.now.value = kernel.state();
     this.state = this.now;
-    this.store = new DraftStore((id, draft) => this.link.ask({ kind: "save_draft", id, draft }).reply.then((reply) => reply.kind === "done"));
+    this.store = new DraftStore((id, draft) =>
+      this.link.ask({ kind: "save_draft", id, draft }).reply.then((reply) => reply.kind === "done"),
+    );
     this.link = new Link<TextsRequestBody, TextsAnswer, TextsPush>(
       kernel,
       (welcome) => this.store.take(welcome.drafts),
@@ -180,6 +182,13 @@ export class TextsDesk {
     this.store.flush();
     for (const stop of this.stops) stop();
     this.link.dispose();
+  }
+
+  /** A draft that the review does not take, as one that is too long, is still in this page; the person is told. */
+  private async saveDraft(id: string, draft: Json): Promise<boolean> {
+    const reply = await this.link.ask({ kind: "save_draft", id, draft }).reply;
+    if (reply.kind === "refused") this.refusal.value = reply;
+    return reply.kind !== "refused";
   }
 
   private command(body: TextsRequestBody): void {

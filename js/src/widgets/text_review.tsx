@@ -8,4 +8,7 @@ import { mounted } from "./mount";
 
 type Model = AnyModel<{ state: TextsState; options: Options }>;
 
-export default mounted<TextsDesk, Model>(TextsView, (model, onFault) => new TextsDesk(kernelOf<TextsState, TextsRequestBody>(model, onFault)));
+export default mounted<TextsDesk, Model>(
+  TextsView,
+  (model, onFault) => new TextsDesk(kernelOf<TextsState, TextsRequestBody>(model, onFault)),
+);

@@ -238,7 +238,7 @@ describe("other views and hostile texts", () => {
     const { el, page } = await showTexts([`<img src=x onerror=alert(1)> \u202e\u200b ${"x".repeat(100_000)}`]);
     expect(el.querySelector("img")).toBeNull();
     const text = page.getByLabelText("The text").textContent ?? "";
-    expect(text).toContain("<img src=x onerror=alert(1)> U+202EU+200B");
+    expect(text.slice(0, 50)).toMatch(/^<img src=x onerror=alert\(1\)> U\+202E ?U\+200B/);
     expect(text.length).toBeGreaterThan(100_000);
   });
 
