@@ -55,9 +55,7 @@ export class TextsDesk {
   constructor(private readonly kernel: Kernel<TextsState, TextsRequestBody>) {
     this.now.value = kernel.state();
     this.state = this.now;
-    this.store = new DraftStore((id, draft) =>
-      this.link.ask({ kind: "save_draft", id, draft }).reply.then((reply) => reply.kind === "done"),
-    );
+    this.store = new DraftStore((id, draft) => this.saveDraft(id, draft));
     this.link = new Link<TextsRequestBody, TextsAnswer, TextsPush>(
       kernel,
       (welcome) => this.store.take(welcome.drafts),
