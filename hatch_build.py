@@ -10,7 +10,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-BUNDLES = ("console.js", "review_panel.js", "graph_view.js", "transcript.js", "llm4s.css", "THIRD_PARTY_LICENSES.txt")
+BUNDLES = ("console.js", "review_panel.js", "graph_view.js", "transcript.js", "text_review.js", "llm4s.css", "THIRD_PARTY_LICENSES.txt")
 
 
 class CompleteWheelHook(BuildHookInterface):  # type: ignore[type-arg]  # hatchling's own plugins leave the config type open

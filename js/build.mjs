@@ -10,7 +10,7 @@ import { minify } from "rolldown/utils";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const STATIC = path.join(HERE, "..", "llm4s_notebook", "static");
-const WIDGETS = ["console", "review_panel", "graph_view", "transcript"];
+const WIDGETS = ["console", "review_panel", "graph_view", "transcript", "text_review"];
 const STYLES = "llm4s";
 const LICENCES = "THIRD_PARTY_LICENSES.txt";
 const BUDGET_BYTES_GZ = 60 * 1024;

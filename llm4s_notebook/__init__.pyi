@@ -58,6 +58,7 @@ from .review import review as review
 from .widgets import Console as Console
 from .widgets import GraphView as GraphView
 from .widgets import ReviewPanel as ReviewPanel
+from .widgets import TextReview as TextReview
 from .widgets import Transcript as Transcript
 
 __version__: str

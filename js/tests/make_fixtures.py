@@ -12,6 +12,7 @@ from typing import Any
 
 from answer_types import form_fixtures
 from sessions import message_fixtures, session_fixtures
+from texts import texts_fixtures
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -22,15 +23,15 @@ def fixtures() -> dict[str, str]:
     documents |= {f"sessions/{name}.json": document for name, document in session_fixtures().items()}
     documents |= {f"messages/{name}.json": document for name, document in message_fixtures().items()}
     documents |= {f"forms/{name}.json": document for name, document in form_fixtures().items()}
+    documents |= {f"texts/{name}.json": document for name, document in texts_fixtures().items()}
     return {path: json.dumps(document, indent=1, ensure_ascii=False) + "\n" for path, document in documents.items()}
 
 
 def differences() -> list[str]:
     """The paths whose committed text is not what the models give today."""
     given = fixtures()
-    present = {
-        str(path.relative_to(FIXTURES)) for folder in ("sessions", "messages", "forms") for path in (FIXTURES / folder).glob("*.json")
-    }
+    folders = ("sessions", "messages", "forms", "texts")
+    present = {str(path.relative_to(FIXTURES)) for folder in folders for path in (FIXTURES / folder).glob("*.json")}
     changed = [path for path, text in given.items() if path in present and (FIXTURES / path).read_text(encoding="utf-8") != text]
     return sorted([*changed, *(present ^ given.keys())])
 

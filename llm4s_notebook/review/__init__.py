@@ -11,6 +11,7 @@ from ._graph_thread import GraphThread
 from ._replay import UnusedDecisions
 from ._review import Reviewer, review
 from ._session import Session
+from ._texts import TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 
 __all__ = [
     "Breakpoints",
@@ -21,6 +22,12 @@ __all__ = [
     "GraphThread",
     "Reviewer",
     "Session",
+    "TextChanges",
+    "TextRefusal",
+    "TextReviewer",
+    "TextSession",
+    "TextTable",
+    "TextVerdict",
     "UnusedDecisions",
     "register",
     "review",

@@ -17,18 +17,22 @@ from pydantic.json_schema import models_json_schema
 from ._message import Done, Drafts, Message, Refusal, Welcome
 from ._request import Request
 from ._session import SessionState
+from ._texts import TextsMessage, TextsRequest, TextsState
+
+_REFERENCE = "#/components/schemas/{model}"
 
 
 def wire_schema() -> dict[str, Any]:
     """The schemas of all messages, by name, as an OpenAPI 3.1 document."""
-    _, kernel = models_json_schema(
-        [(model, "serialization") for model in (SessionState, Done, Welcome, Refusal, Drafts)], ref_template="#/components/schemas/{model}"
-    )
-    _, browser = models_json_schema([(Request, "validation")], ref_template="#/components/schemas/{model}")
-    message = TypeAdapter[BaseModel](Message).json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
+    sent = (SessionState, Done, Welcome, Refusal, Drafts, TextsState)
+    _, kernel = models_json_schema([(model, "serialization") for model in sent], ref_template=_REFERENCE)
+    _, browser = models_json_schema([(model, "validation") for model in (Request, TextsRequest)], ref_template=_REFERENCE)
     schemas: dict[str, Any] = {**kernel["$defs"], **browser["$defs"]}
-    message.pop("$defs")
-    schemas["Message"] = message
+    unions: dict[str, TypeAdapter[BaseModel]] = {"Message": TypeAdapter(Message), "TextsMessage": TypeAdapter(TextsMessage)}
+    for name, union in unions.items():
+        message = union.json_schema(mode="serialization", ref_template=_REFERENCE)
+        schemas |= message.pop("$defs")
+        schemas[name] = message
     schemas.setdefault("JsonValue", {})
     document: dict[str, Any] = {"openapi": "3.1.0", "info": {"title": "llm4s-notebook wire", "version": "1"}, "paths": {}}
     document["components"] = {"schemas": {name: _without_titles(schemas[name]) for name in sorted(schemas)}}

@@ -60,8 +60,8 @@ def test_every_decision_that_code_and_tests_quote_is_listed() -> None:
 
 
 SPECIFICATION = ROOT / "docs" / "specification"
-RULE = re.compile(r"(?<![\w\"'.-])([RW]\d\.\d+[a-z]?|F\d\d)(?![\w\"'])(?!\.\d)")
-STANDS = re.compile(r"^(?:- \*\*|\| )?([RW]\d\.\d+[a-z]?|F\d\d)(?:\*\*| \|| )", re.MULTILINE)
+RULE = re.compile(r"(?<![\w\"'.-])([RTW]\d\.\d+[a-z]?|F\d\d)(?![\w\"'])(?!\.\d)")
+STANDS = re.compile(r"^(?:- \*\*|\| )?([RTW]\d\.\d+[a-z]?|F\d\d)(?:\*\*| \|| )", re.MULTILINE)
 """Where a rule begins: as an item, as the first cell of a row, or as the first word of a line."""
 
 
@@ -76,7 +76,7 @@ def standing() -> set[str]:
 
 
 def test_every_rule_that_code_and_tests_quote_stands_in_the_specification() -> None:
-    """R4.10 in a docstring is a rule of the runtime page, W2.7 one of the widget page, F12 a field case; R2.2h is row h of R2.2."""
+    """R4.10 in a docstring is a rule of the runtime page, W2.7 one of the widget page, T2.1 one of the texts page, F12 a field case."""
     sources = [*ROOT.glob("llm4s_notebook/**/*.py"), *ROOT.glob("tests/**/*.py")]
     quoted = {rule for file in sources for rule in named_in(file)}
     stands = standing()

@@ -18,7 +18,7 @@ ADDRESSES = re.compile(r"\b(?:https?|wss?):\\?/\\?/[^\s\"'`)]+")
 
 def test_every_widget_has_a_bundle() -> None:
     """The scans below look at something."""
-    assert set(BUNDLES) >= {"console.js", "graph_view.js", "review_panel.js", "transcript.js"}
+    assert set(BUNDLES) >= {"console.js", "graph_view.js", "review_panel.js", "text_review.js", "transcript.js"}
 
 
 @pytest.mark.parametrize("name", BUNDLES)

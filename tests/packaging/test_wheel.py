@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "llm4s_notebook" / "static"
-BUNDLES = {"console.js", "review_panel.js", "graph_view.js", "transcript.js", "llm4s.css", "THIRD_PARTY_LICENSES.txt"}
+BUNDLES = {"console.js", "review_panel.js", "graph_view.js", "transcript.js", "text_review.js", "llm4s.css", "THIRD_PARTY_LICENSES.txt"}
 LESSON = "01_a_turn_that_waits.ipynb"
 
 

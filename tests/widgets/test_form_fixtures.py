@@ -28,7 +28,7 @@ def read(path: str) -> Any:
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     """The scripts that make the fixtures, importable for one test."""
-    names = ("answer_types", "sessions", "make_fixtures")
+    names = ("answer_types", "sessions", "texts", "make_fixtures")
     monkeypatch.syspath_prepend(str(JS_TESTS))
     yield {name: importlib.import_module(name) for name in names}
     for name in names:

@@ -1,12 +1,12 @@
 import type { AnyModel } from "@anywidget/types";
-import type { Options, Request, SessionState } from "../wire/index";
+import type { Options, RequestBody, SessionState } from "../wire/index";
 import { hostOf } from "./host";
 
 /** The kernel as a view sees it: one document that changes, and messages both ways. */
-export interface Kernel {
-  state(): SessionState | null;
+export interface Kernel<State = SessionState, Body = RequestBody> {
+  state(): State | null;
   options(): Options;
-  send(request: Request): void;
+  send(request: { request_id: string; body: Body }): void;
   onState(callback: () => void): () => void;
   onMessage(callback: (content: unknown) => void): () => void;
   onRestart(callback: () => void): () => void;
@@ -15,13 +15,16 @@ export interface Kernel {
   dispose(): void;
 }
 
-type Traits = { state: SessionState; options: Options };
+type Traits<State> = { state: State; options: Options };
 
 /**
  * The kernel behind an anywidget model. Requests go as custom messages and never as trait changes: the widget library counts a
  * trait change made during an awaiting cell as pending for ever and loses all later ones. What a listener raises goes to `onFault`.
  */
-export function kernelOf(model: AnyModel<Traits>, onFault: (error: unknown) => void): Kernel {
+export function kernelOf<State extends { revision: number } = SessionState, Body extends object = RequestBody>(
+  model: AnyModel<Traits<State>>,
+  onFault: (error: unknown) => void,
+): Kernel<State, Body> {
   const listen = <T extends unknown[]>(event: string, callback: (...given: T) => void) => {
     const safe = (...given: T) => {
       try {
@@ -36,8 +39,8 @@ export function kernelOf(model: AnyModel<Traits>, onFault: (error: unknown) => v
   const host = hostOf(model);
   return {
     state: () => {
-      const state = model.get("state") as SessionState | Record<string, never> | null | undefined;
-      return state && "thread_id" in state ? (state as SessionState) : null;
+      const state = model.get("state") as State | Record<string, never> | null | undefined;
+      return state && "revision" in state ? (state as State) : null;
     },
     options: () => ({ ...{ read_only: false, view: "console" as const }, ...(model.get("options") ?? {}) }),
     send: (request) => model.send(request),

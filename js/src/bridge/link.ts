@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Message, Refusal, Reply, Request, RequestBody, Welcome } from "../wire/index";
+import type { Drafts, Refusal, Reply, RequestBody, Welcome } from "../wire/index";
 import { decodeMessage } from "./decode";
 import { freshId } from "./ids";
 import type { Kernel } from "./kernel";
@@ -23,16 +23,16 @@ const STUCK_AFTER_MS = 5000;
 
 export type Connection = "connecting" | "connected" | "busy" | "lost";
 
-export interface Outgoing {
+export interface Outgoing<Body = RequestBody> {
   readonly id: string;
-  readonly body: RequestBody;
+  readonly body: Body;
   readonly late: boolean;
   /** The kernel has answered later requests but not this one. */
   readonly stuck: boolean;
 }
 
-interface Waiting {
-  settle: (reply: Reply) => void;
+interface Waiting<Answer> {
+  settle: (reply: Answer) => void;
   timers: ReturnType<typeof setTimeout>[];
   sentAt: number;
 }
@@ -40,10 +40,16 @@ interface Waiting {
 /**
  * Requests and their replies over a model's custom messages: each request has a fresh id and is settled once, by the first reply
  * that names it. Nothing is sent twice by itself; a silent kernel shows as late requests and, in the end, as a lost connection.
+ * Unless told otherwise it speaks the session's language: `Body` is what may be asked, `More` what is answered beside the common replies,
+ * `Push` what comes unasked.
  */
-export class Link {
+export class Link<
+  Body extends { kind: string } = RequestBody,
+  More extends { kind: string; request_id: string } = never,
+  Push extends { kind: string } = Drafts,
+> {
   readonly connection = signal<Connection>("connecting");
-  readonly outgoing = signal<ReadonlyMap<string, Outgoing>>(new Map());
+  readonly outgoing = signal<ReadonlyMap<string, Outgoing<Body>>>(new Map());
   /** What is late: something a person sent, only what the view asks by itself (a hello, a draft), or nothing. */
   readonly late: ReadonlySignal<"sent" | "quiet" | null> = computed(() => {
     const late = [...this.outgoing.value.values()].filter((request) => request.late);
@@ -51,7 +57,7 @@ export class Link {
     return late.some(({ body }) => body.kind !== "hello" && body.kind !== "save_draft") ? "sent" : "quiet";
   });
 
-  private readonly waiting = new Map<string, Waiting>();
+  private readonly waiting = new Map<string, Waiting<Reply | More>>();
   private hello: string | null = null;
   private helloCount = 0;
   private heardAt = 0;
@@ -62,18 +68,19 @@ export class Link {
   private gone = false;
 
   constructor(
-    private readonly kernel: Kernel,
+    private readonly kernel: Kernel<unknown, Body>,
     private readonly onWelcome: (welcome: Welcome) => void,
-    private readonly onPush: (message: Message) => void,
+    private readonly onPush: (message: Push) => void,
+    private readonly decode: (content: unknown) => Reply | More | Push | null = decodeMessage as (content: unknown) => Reply | Push | null,
   ) {
     this.stops.push(kernel.onMessage((content) => this.receive(content)));
     this.stops.push(kernel.onRestart(() => this.restarted()));
   }
 
   /** Send a request; the promise settles with its reply, however late, and never rejects. */
-  ask(body: RequestBody): { id: string; reply: Promise<Reply> } {
+  ask(body: Body): { id: string; reply: Promise<Reply | More> } {
     const id = freshId();
-    const reply = new Promise<Reply>((settle) => {
+    const reply = new Promise<Reply | More>((settle) => {
       this.waiting.set(id, { settle, sentAt: Date.now(), timers: [] });
     });
     const size = bytesOf({ request_id: id, body });
@@ -100,10 +107,10 @@ export class Link {
     this.helloCount += 1;
     clearTimeout(this.greetTimer);
     if (this.hello !== null) this.forget(this.hello);
-    const { id, reply } = this.ask({ kind: "hello" });
+    const { id, reply } = this.ask({ kind: "hello" } as Body);
     this.hello = id;
     void reply.then((answer) => {
-      if (answer.kind === "welcome") this.onWelcome(answer);
+      if (answer.kind === "welcome") this.onWelcome(answer as Welcome);
     });
     const wait = GREET_AGAIN_MS[Math.min(this.helloCount, GREET_AGAIN_MS.length) - 1] ?? SILENCE_MS;
     this.greetTimer = setTimeout(() => this.hello !== null && this.greet(), wait);
@@ -130,7 +137,7 @@ export class Link {
     this.kernel.dispose();
   }
 
-  private transmit(id: string, body: RequestBody): void {
+  private transmit(id: string, body: Body): void {
     const entry = this.waiting.get(id);
     if (entry === undefined) return;
     entry.sentAt = Date.now();
@@ -145,14 +152,14 @@ export class Link {
   }
 
   private receive(content: unknown): void {
-    const message = decodeMessage(content);
+    const message = this.decode(content);
     if (message === null) return;
     this.heard();
-    if (message.kind === "drafts") this.onPush(message);
-    else this.settle(message);
+    if ("request_id" in message) this.settle(message as Reply | More);
+    else this.onPush(message as Push);
   }
 
-  private settle(reply: Reply): void {
+  private settle(reply: Reply | More): void {
     const entry = this.waiting.get(reply.request_id);
     if (entry === undefined) return;
     if (reply.request_id === this.hello) {
@@ -190,14 +197,14 @@ export class Link {
     this.greet();
   }
 
-  private mark(id: string, change: Partial<Outgoing>): void {
+  private mark(id: string, change: Partial<Outgoing<Body>>): void {
     const request = this.outgoing.value.get(id);
     if (request === undefined) return;
     this.note({ ...request, ...change });
     if (change.late && request.body.kind !== "hello" && this.hello === null) this.greet();
   }
 
-  private note(request: Outgoing): void {
+  private note(request: Outgoing<Body>): void {
     this.outgoing.value = new Map(this.outgoing.value).set(request.id, request);
   }
 }
@@ -214,7 +221,7 @@ function tooLong(id: string, size: number): Refusal {
 }
 
 /** The length of a request on the wire, in bytes. */
-function bytesOf(request: Request): number {
+function bytesOf(request: { request_id: string; body: unknown }): number {
   const text = JSON.stringify(request);
   return text.length * 3 <= LONGEST_BYTES ? text.length : new TextEncoder().encode(text).length;
 }

@@ -2,7 +2,7 @@ import type { Desk } from "./desk";
 import { Plain } from "./text";
 
 /** Whether the kernel is there: silent while it is. */
-export function ConnectionLine({ desk }: { desk: Desk }) {
+export function ConnectionLine({ desk }: { desk: Pick<Desk, "connection" | "late"> }) {
   const connection = desk.connection.value;
   const text = connectionText(connection, desk.late.value);
   return (
@@ -46,7 +46,8 @@ export function Notes({ desk }: { desk: Desk }) {
   );
 }
 
-function Trouble({
+/** An error: what happened, where, and what to do next. */
+export function Trouble({
   what,
   where,
   next_step,
@@ -83,7 +84,7 @@ function Trouble({
 }
 
 /** What just happened, for those who do not see it. */
-export function Live({ desk }: { desk: Desk }) {
+export function Live({ desk }: { desk: Pick<Desk, "said"> }) {
   return (
     <div class="llm4s-live" role="status" aria-live="polite" data-testid="live">
       {desk.said.value}

@@ -1,5 +1,5 @@
 import type { AnyModel } from "@anywidget/types";
-import type { ComponentType } from "preact";
+import type { JSX } from "preact";
 import { options, render } from "preact";
 import { Desk } from "../bridge/desk";
 import { freshId } from "../bridge/ids";
@@ -11,13 +11,25 @@ import { oneLine } from "../view/unseen";
 import type { Options, SessionState } from "../wire/index";
 
 type Model = AnyModel<{ state: SessionState; options: Options }>;
-type View = ComponentType<{ desk: ViewDesk; prefix: string }>;
+type View<D> = (props: { desk: D; prefix: string }) => JSX.Element | null;
+
+/** What the page itself asks of a desk, whatever it shows. */
+interface AnyDesk {
+  readonly link: { touched(): void };
+  readonly store: { flush(): void };
+  /** Show an error that nobody else would see (F33). */
+  fault(error: unknown): void;
+  dispose(): void;
+}
+
+/** A session's widget. */
+export const widget = (View: View<ViewDesk>) => mounted<Desk, Model>(View, (model, onFault) => new Desk(kernelOf(model, onFault)));
 
 /** A widget as anywidget wants it: each view has its own desk, ids and listeners, and takes them away when it goes. */
-export function widget(View: View) {
+export function mounted<D extends AnyDesk, M>(View: View<D>, open: (model: M, onFault: (error: unknown) => void) => D) {
   return {
-    render({ model, el }: { model: Model; el: HTMLElement }): () => void {
-      const desk: Desk = new Desk(kernelOf(model, (error) => desk.fault(error)));
+    render({ model, el }: { model: M; el: HTMLElement }): () => void {
+      const desk: D = open(model, (error) => desk.fault(error));
       const root = document.createElement("div");
       root.className = "llm4s-root";
       el.append(root);
@@ -92,7 +104,7 @@ function told(handler: Handler): Handler {
   };
 }
 
-function hearFaults(root: HTMLElement, desk: Desk): () => void {
+function hearFaults(root: HTMLElement, desk: AnyDesk): () => void {
   const hear = (event: Event) => desk.fault((event as CustomEvent).detail);
   root.addEventListener(FAULT, hear);
   return () => root.removeEventListener(FAULT, hear);
@@ -101,7 +113,7 @@ function hearFaults(root: HTMLElement, desk: Desk): () => void {
 const KEY_EVENTS = ["keydown", "keypress", "keyup"];
 
 /** Ask whether the kernel is there when a person comes to the view, and save drafts before the page may go. */
-function stayInTouch(root: HTMLElement, desk: Desk): () => void {
+function stayInTouch(root: HTMLElement, desk: AnyDesk): () => void {
   const touched = () => desk.link.touched();
   const shownOrHidden = () => (document.visibilityState === "hidden" ? desk.store.flush() : touched());
   const leaving = () => desk.store.flush();

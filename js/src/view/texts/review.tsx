@@ -1,0 +1,95 @@
+import { useRef, useState } from "preact/hooks";
+import { ConnectionLine, Live, Trouble } from "../notes";
+import { Changes } from "./changes";
+import type { TextsDesk } from "./desk";
+import { Detail } from "./detail";
+import { Filters } from "./filters";
+import { Head } from "./head";
+import { KEYS, onTextsKey } from "./keys";
+import { List } from "./list";
+import { Table } from "./table";
+
+/** Guardrails over many texts: what they refuse, one verdict after the other, and how often each guardrail was right. */
+export function TextsView({ desk, prefix }: { desk: TextsDesk; prefix: string }) {
+  const root = useRef<HTMLElement>(null);
+  const [helping, setHelping] = useState(false);
+  const focus = (testid: string) => root.current?.querySelector<HTMLElement>(`[data-testid="${testid}"]`)?.focus();
+  const soon = (testid: string) => requestAnimationFrame(() => focus(testid));
+  const focusList = () => focus("texts-list");
+  const state = desk.state.value;
+  const refusal = desk.refusal.value;
+  return (
+    <section
+      class="llm4s-console llm4s-texts"
+      aria-label="Text review"
+      data-testid="texts"
+      tabIndex={-1}
+      ref={root}
+      onKeyDown={(event) => {
+        const meant = onTextsKey(event, desk, {
+          help: () => setHelping((on) => !on),
+          focusList,
+          focusEdit: () => soon("texts-edit"),
+          focusNote: () => soon("texts-note"),
+          focusSearch: () => focus("texts-search"),
+        });
+        if (meant) event.preventDefault();
+      }}
+    >
+      <Head desk={desk} />
+      <ConnectionLine desk={desk} />
+      {refusal !== null && <Trouble {...refusal.error} testid="refusal" head="Not done" />}
+      {state !== null && state.error !== null && <Trouble {...state.error} testid="error" head={state.error.type} />}
+      <Table desk={desk} />
+      <Changes desk={desk} />
+      <div class="llm4s-texts-tools">
+        <Filters desk={desk} prefix={prefix} />
+        <span class="llm4s-texts-aside">
+          <button
+            type="button"
+            class="llm4s-button llm4s-quiet llm4s-small"
+            data-testid="texts-undo"
+            disabled={state === null || !state.can_undo || desk.connection.value === "lost"}
+            onClick={() => desk.undo()}
+          >
+            Undo
+          </button>
+          <button
+            type="button"
+            class="llm4s-button llm4s-quiet llm4s-small llm4s-help-button"
+            aria-expanded={helping}
+            aria-label="Keyboard help"
+            onClick={() => setHelping((on) => !on)}
+          >
+            ?
+          </button>
+        </span>
+      </div>
+      {helping && <Help onClose={() => setHelping(false)} />}
+      <div class="llm4s-texts-columns">
+        <List desk={desk} prefix={prefix} />
+        <Detail desk={desk} prefix={prefix} onDone={focusList} />
+      </div>
+      <Live desk={desk} />
+    </section>
+  );
+}
+
+function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <section class="llm4s-help" aria-label="Keys of this review" data-testid="texts-help">
+      {KEYS.map(([key, does]) => (
+        <div key={key} class="llm4s-key-row">
+          <span>
+            <kbd>{key}</kbd>
+          </span>
+          <span>{does}</span>
+        </div>
+      ))}
+      <p class="llm4s-hint">They work while the focus is in this review and not in a text field.</p>
+      <button type="button" class="llm4s-button llm4s-small" onClick={onClose}>
+        Close
+      </button>
+    </section>
+  );
+}

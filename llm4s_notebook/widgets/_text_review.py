@@ -1,0 +1,179 @@
+"""Guardrails over many texts, and a person's verdicts on what they refuse: the widget that draws a `TextSession` (T1 to T3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, cast
+
+import anywidget
+import traitlets
+from pydantic import BaseModel
+
+from ..agent import GuardrailPhase, GuardrailVerdict
+from ..guardrails import Guardrail
+from ..review import DecisionLog, TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
+from ..wire import TextsState
+from ._bundle import script, styles
+from ._texts_twin import as_html, as_text, headline
+
+
+class TextReview(anywidget.AnyWidget):
+    """Run guardrails over texts, decide on what they refuse, tune them, and see what changes.
+
+    `texts` is a list, a pandas Series, a mapping of id to text, (id, text) pairs or any other iterable of texts; `guardrails` are
+    what `GuardrailMiddleware` takes. `phase` says which text of a turn they stand for: verdicts are kept by phase and text.
+    `decisions`, a `DecisionLog`, keeps every verdict in a file, and the verdicts it has are taken up. `principal` is who decides, for
+    that log. `concurrency` texts are checked side by side. Instead of texts a `TextSession` may be given, which is drawn as it is.
+
+    Everything works without a front end. Raises: ConfigError for texts or guardrails that are none, naming each place.
+    """
+
+    _esm = script("text_review")
+    _css = styles()
+
+    _stops: tuple[Callable[[], None], ...] = ()  # also of one whose texts were refused, which is closed all the same
+
+    state = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        texts: Any,
+        guardrails: Iterable[Guardrail] | Guardrail = (),
+        *,
+        phase: GuardrailPhase = GuardrailPhase.OUTPUT,
+        decisions: DecisionLog | None = None,
+        principal: str | None = None,
+        concurrency: int = 8,
+    ) -> None:
+        self._session = (
+            texts
+            if isinstance(texts, TextSession)
+            else TextSession(texts, guardrails, phase=phase, decisions=decisions, principal=principal, concurrency=concurrency)
+        )
+        super().__init__(state=self._session.state().model_dump(mode="json"))
+        self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
+        self._stops = (self._session.observe(self._draw), self._session.observe_messages(self._say))
+
+    # -- what a person does ------------------------------------------------------------------------------------------
+
+    async def run(self, *, again: bool = False) -> TextReview:
+        """Check every text that is not checked yet, with `again` all of them anew; returns this review, to be a cell's value.
+
+        It returns too when `cancel` was called or clicked; what is checked stays, and the next run goes on with the rest. Interrupting
+        the cell cancels the run. A guardrail that raises something other than a refusal is shown as failing on that text.
+        """
+        await self._session.run(again=again)
+        return self
+
+    def cancel(self) -> bool:
+        """Stop the run under way and keep what it has checked. False where none is."""
+        return self._session.cancel()
+
+    def with_guardrails(self, guardrails: Iterable[Guardrail] | Guardrail) -> TextReview:
+        """A review of the same texts under other guardrails, to be run: it shares the verdicts, and shows what is newly refused and
+        what newly passes beside this one."""
+        return TextReview(self._session.with_guardrails(guardrails))
+
+    def decide(self, which: Any, verdict: GuardrailVerdict | Any, *, note: str | None = None) -> TextVerdict:
+        """Give a verdict in code: on one of `refusals`, or on the text of an id; "allow", "block" or a `GuardrailVerdict`.
+
+        It holds for every equal text, and takes the place of one before. Raises: ConfigError for an id that is none or that several
+        different texts have, a text about which there is nothing to decide, an edit that is blank or changes nothing.
+        """
+        return self._session.decide(which, verdict, note=note)
+
+    def undo(self) -> bool:
+        """Take back the last verdict given since the kernel started. False where there is none."""
+        return self._session.undo() is not None
+
+    async def reviewed(self, *, unattended: TextReviewer | None = None) -> TextReview:
+        """Wait until every refused text has a verdict; returns this review.
+
+        Where nobody is there (nbconvert, CI) the function given as `unattended` is asked about each refused text; without one it raises
+        at once and says how many texts wait. Interrupting the cell ends the waiting only.
+        """
+        await self._session.reviewed(unattended=unattended)
+        return self
+
+    # -- what came of it ---------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> TextSession:
+        """What it draws."""
+        return self._session
+
+    @property
+    def refusals(self) -> list[TextRefusal]:
+        """The refused texts in the order given, each with its verdict if it has one."""
+        return self._session.refusals
+
+    @property
+    def left(self) -> int:
+        """How many refused texts have no verdict."""
+        return self._session.left
+
+    @property
+    def verdicts(self) -> dict[str, TextVerdict]:
+        """The verdicts on these texts, by text and in the order of the texts."""
+        return self._session.verdicts
+
+    def table(self) -> TextTable:
+        """Guardrail by verdict: refused, right (blocked), false alarms (allowed), edited, undecided, fixed, errors."""
+        return self._session.table()
+
+    @property
+    def changes(self) -> TextChanges:
+        """The ids of what is newly refused and newly passes against the results before; of allowed texts that pass now (`mended`), and
+        of blocked ones that pass now (`missed`)."""
+        return self._session.changes
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One row for each text: id, text, outcome, guardrail, reason, passed_on, before, verdict, edited, note, decided_at, decided_by."""
+        return self._session.to_records()
+
+    def to_dataframe(self) -> Any:
+        """The rows as a `pandas.DataFrame`, under the index of the Series the texts came from or under their ids.
+
+        Raises: ConfigError saying how to install pandas where it is missing.
+        """
+        return self._session.to_dataframe()
+
+    # -- to and from the browser -------------------------------------------------------------------------------------
+
+    def _draw(self, document: TextsState) -> None:
+        self.state = document.model_dump(mode="json")
+
+    def _say(self, message: BaseModel) -> None:
+        self.send(message.model_dump(mode="json"))  # pyright: ignore[reportUnknownMemberType]  # as above
+
+    def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
+        self._session.handle(content, self._say)
+
+    def set_state(self, sync_data: Any) -> None:
+        """Take no trait from the browser: the document is the kernel's alone (F25)."""
+
+    # -- without a front end -----------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._session)
+
+    def __bool__(self) -> bool:
+        return True  # one without texts is a review all the same
+
+    def __repr__(self) -> str:
+        return f"TextReview({headline(self._session)})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        widget = cast(Any, super())  # ipywidgets and anywidget are not typed
+        bundle: tuple[dict[str, Any], dict[str, Any]] | None = widget._repr_mimebundle_(**kwargs)
+        if bundle is None:
+            return None
+        data, metadata = bundle
+        return {**data, "text/plain": as_text(self._session), "text/html": as_html(self._session)}, metadata
+
+    def close(self) -> None:
+        """Stop drawing; every view of the widget disappears."""
+        for stop in self._stops:
+            stop()
+        self._stops = ()
+        super().close()
