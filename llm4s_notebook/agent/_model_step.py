@@ -56,18 +56,19 @@ class ModelStep:
         """
         self._built = request
         completion: Completion | None = None
-        try:
-            completion = await self._layer(0, request)
-        except asyncio.CancelledError:
-            if self._watch.final() or self.asked is None:
-                raise
-        except BaseException:
+        with self._watch:
+            try:
+                completion = await self._layer(0, request)
+            except asyncio.CancelledError:
+                if self._watch.final() or self.asked is None:
+                    raise
+            except BaseException:
+                self._watch.check_seen()
+                if self._misasked is not None:
+                    raise self._misasked from None
+                if self.asked is None:
+                    raise
             self._watch.check_seen()
-            if self._misasked is not None:
-                raise self._misasked from None
-            if self.asked is None:
-                raise
-        self._watch.check_seen()
         if self.asked is not None or completion is None:
             return None
         if problems := message_problems(completion.message):
