@@ -122,8 +122,10 @@ class Codec(Generic[T]):
             check = self._exact[kind]
             if check is None or check(value):
                 try:
-                    return _write(value), value
-                except UnicodeEncodeError:  # half a surrogate pair: pydantic says below what is wrong
+                    data = _write(value)
+                    if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
+                        return data, value
+                except ValueError:  # half a surrogate pair, or a number too long: pydantic says below what is wrong
                     pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")

@@ -1,9 +1,9 @@
 """Which values are certain to be what their JSON text decodes to: they are written, and not read back to be sure (D4, D17).
 
-That is told once from the schema that pydantic made of the declared type. A value is exact when it is a text, a whole number of
-64 bits, a boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and
-pydantic checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such
-a value, and two readers cannot tell it from what its text gives. Of everything else nothing is assumed.
+That is told once from the schema that pydantic made of the declared type. A value is exact when it is a text, a whole number, a
+boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and pydantic
+checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such a value,
+and two readers cannot tell it from what its text gives. Of everything else nothing is assumed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, cast
 Kinds: TypeAlias = "dict[type[Any], Callable[[Any], bool] | None]"
 """The types that exact values of a place have, and what is left to be looked at in a value of each: None where nothing is."""
 
-_WORD = 1 << 63
 _IGNORED = {"type", "ref", "metadata"}
 _FIELD = {"type", "name", "schema", "metadata", "init", "kw_only"}
 _CLASS = _IGNORED | {"cls", "fields", "schema", "config", "slots", "frozen", "post_init", "cls_name", "generic_origin"}
@@ -45,9 +44,9 @@ class _Reading:
             case "none" if not own:
                 return {types.NoneType: None}
             case "int" if not own:
-                return {int: _is_word}
+                return {int: None}
             case "any" if not own:
-                return {str: None, bool: None, types.NoneType: None, int: _is_word}
+                return {str: None, bool: None, types.NoneType: None, int: None}
             case "literal" if own == {"expected"} and all(type(one) is str for one in schema["expected"]):
                 return {str: frozenset(schema["expected"]).__contains__}
             case "default" if own <= {"schema", "default", "default_factory"}:
@@ -98,10 +97,6 @@ class _Reading:
         if not (fields and plain and lasting and unchanged):
             return {}
         return {kind: _fields_exact([(field["name"], self.of(field["schema"])) for field in fields])}
-
-
-def _is_word(value: int) -> bool:
-    return -_WORD <= value < _WORD
 
 
 def _all_exact(kinds: Kinds) -> Callable[[tuple[Any, ...]], bool]:
