@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..models import Json, compact, thaw
+from ..models import Json, compact, json_bytes, thaw
 from ._codec import Codec, json_path
 from ._secrets import NO_VALUE, SecretPlaces
 
@@ -306,7 +306,7 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
     adapter: TypeAdapter[Any] = codec.adapter
     schema = codec.schema()
     try:
-        made = adapter.validate_json(compact(arguments), strict=True)
+        made = adapter.validate_json(json_bytes(arguments), strict=True)
     except ValidationError as error:
         errors = error.errors(include_url=False)
     else:

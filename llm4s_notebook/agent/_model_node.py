@@ -57,7 +57,7 @@ def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
 
 def _stored(message: AssistantMessage, context: RunContext) -> AssistantMessage:
     """The message under its own id; a call comes from the model, so it is not an edited one."""
-    calls = tuple(replace(call, edited=False) if call.edited else call for call in message.tool_calls)
+    calls = tuple([replace(call, edited=False) if call.edited else call for call in message.tool_calls])
     return AssistantMessage(message.content, calls, f"{context.task_id}/assistant")
 
 
