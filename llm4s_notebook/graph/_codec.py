@@ -29,7 +29,7 @@ def encode_json(value: object, what: str = "the value") -> bytes:
     """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
     try:
         data = to_json(value, by_alias=True)
-        if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+        if b"NaN" in data or b"Infinity" in data or data[_MOST_DIGITS:]:
             _check_numbers(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
