@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..graph import value_path
-from ..models import Json, compact, thaw
+from ..models import Json, compact, json_bytes, thaw
 from ._codec import Codec, json_path
 from ._secrets import NO_VALUE, SecretPlaces
 
@@ -304,7 +304,7 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
     adapter: TypeAdapter[Any] = codec.adapter
     schema = codec.schema()
     try:
-        made = adapter.validate_json(compact(arguments), strict=True)
+        made = adapter.validate_json(json_bytes(arguments), strict=True)
     except ValidationError as error:
         errors = error.errors(include_url=False)
     else:
