@@ -292,8 +292,10 @@ class Lane:
 
 def _let_go(gate: threading.RLock) -> None:
     """Release the gate if the calling thread holds it: an interrupted caller cannot tell whether it came to do so."""
-    with contextlib.suppress(RuntimeError):
+    try:
         gate.release()
+    except RuntimeError:
+        return
 
 
 def _settle_all(outcomes: Sequence[Outcome]) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from .._clock import Clock, SystemClock, from_microseconds
-from .._event import EventRecord
+from .._event import EventRecord, numbered
 from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
 from .._watch import Watchers, woken
@@ -93,7 +93,7 @@ class SqliteCheckpointer:
         """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         check_ttl(ttl)
         granted, first = await self._arrive(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
-        return granted, _numbered(thread_id, commit, first)
+        return granted, numbered(thread_id, first, commit.events)
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
@@ -138,7 +138,7 @@ class SqliteCheckpointer:
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
         """Apply all of it or nothing (R6.9, R6.18-R6.22). Raises: StaleClaim, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         first = await self._write(thread_id, self._committing(thread_id, commit), commit)
-        return _numbered(thread_id, commit, first)
+        return numbered(thread_id, first, commit.events)
 
     def commit_now(self, thread_id: str, commit: Commit) -> int | None:
         """`commit` on the calling thread, which may be that of an event loop; returns the number of its first event - the next one's,
@@ -330,10 +330,6 @@ def _handy(commit: Commit) -> bool:
     if commit.retract or len(commit.writes) > _FEW_CHANGES:
         return False
     return sum([len(draft.patch) for draft in commit.checkpoints]) <= _FEW_CHANGES
-
-
-def _numbered(thread_id: str, commit: Commit, first: int) -> tuple[EventRecord, ...]:
-    return tuple([draft.numbered(thread_id, first + index) for index, draft in enumerate(commit.events)])
 
 
 def _version(connection: sqlite3.Connection) -> int:
