@@ -181,7 +181,7 @@ function AddNamed({ path, of, names, known, label }: AddNamedProps) {
           </option>
           {choices.map((key) => (
             <option key={key} value={key} selected={key === name}>
-              {visible(key)}
+              {oneLine(key)}
             </option>
           ))}
         </select>
