@@ -39,7 +39,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
           <Reason key={`${reason.did} ${reason.guardrail}`} reason={reason} />
         ))}
       </ul>
-      <Block text={opened.text} label="The text" kind={opened.outcome === "refused" ? "llm4s-refused" : ""} />
+      <Block key={opened.position} text={opened.text} label="The text" kind={opened.outcome === "refused" ? "llm4s-refused" : ""} />
       {opened.cut > 0 && (
         <p class="llm4s-hint">{`… and ${numberText(opened.cut)} more characters. Edit it in code: review.decide(…, GuardrailVerdict.edit(…)).`}</p>
       )}
