@@ -47,14 +47,23 @@ class Receipts(Generic[R, S]):
         self._taken: OrderedDict[str, Receipt[S]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, content: object, reply: Callable[[S], None]) -> tuple[R, Receipt[S]] | None:
-        """The request to carry out, and its receipt to close; None where there is nothing to do, since it is answered otherwise."""
+    def take(
+        self, content: object, reply: Callable[[S], None], forbids: Callable[[R], Exception | None] = lambda _: None
+    ) -> tuple[R, Receipt[S]] | None:
+        """The request to carry out, and its receipt to close; None where there is nothing to do, since it is answered otherwise.
+
+        `forbids` gives the error that a request is refused with, whatever was answered before.
+        """
         try:
             text = json.dumps(content, allow_nan=False, sort_keys=True)
             request = self._adapter.validate_json(text, strict=True)
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
         except (ValidationError, ValueError, TypeError, RecursionError) as error:
             reply(self._refusal(_id_in(content), DecodeError(problems=_faults(error), what="the message from the browser")))
+            return None
+        forbidden = forbids(request)
+        if forbidden is not None:
+            reply(self._refusal(request.request_id, forbidden))
             return None
         with self._lock:
             known = self._taken.get(request.request_id)

@@ -7,19 +7,11 @@ A message can only name interrupts that wait here, and switches that the diagram
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
-import logging
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
-from pydantic import ValidationError
-
-from ..errors import ConfigError, DecodeError, InvalidResume, ResumeProblem
+from ..errors import ConfigError, InvalidResume, ResumeProblem
 from ..graph import BreakpointPhase, RunConfig
 from ..wire import (
     Abandon,
@@ -43,20 +35,10 @@ from ._conduct import Conductor
 from ._drafts import Drafts, without_secrets
 from ._observers import Observers
 from ._project import error_view
+from ._receipts import Receipt, Receipts
 
 Say = Done | Welcome | Refusal | DraftsMessage
 Reply = Callable[[Say], None]
-
-# So many requests are remembered, to answer one that is delivered twice without carrying it out twice.
-REMEMBERED = 500
-_log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _Received:
-    fingerprint: str
-    answer: Say | None = None
-    replies: list[Reply] = field(default_factory=list[Reply])
 
 
 class Desk:
@@ -67,67 +49,32 @@ class Desk:
         self._conductor = conductor
         self._drafts = drafts
         self._config = config
-        self._received: OrderedDict[str, _Received] = OrderedDict()
-        self._lock = threading.Lock()
+        self._receipts: Receipts[Request, Say] = Receipts(request_adapter, _refusal)
         conductor.answered.add(self._forget_drafts)
 
     def receive(self, content: object, reply: Reply, *, read_only: bool = False) -> None:
         """Check the message's shape where it arrives, and carry it out on the session's loop."""
-        try:
-            text = json.dumps(content, allow_nan=False, sort_keys=True)
-            request = request_adapter.validate_json(text, strict=True)
-            fingerprint = hashlib.sha256(text.encode()).hexdigest()
-        except (ValidationError, ValueError, TypeError, RecursionError) as error:
-            reply(_refusal(_id_in(content), DecodeError(problems=_faults(error), what="the message from the browser")))
+        taken = self._receipts.take(content, reply, _changes_something if read_only else lambda _: None)
+        if taken is None:
             return
-        if read_only and not isinstance(request.body, Hello):
-            reply(
-                _refusal(request.request_id, ConfigError(field="view", problems=["this view is read-only: it shows and changes nothing"]))
-            )
-            return
-        with self._lock:
-            known = self._received.get(request.request_id)
-            if known is None:
-                received = self._received[request.request_id] = _Received(fingerprint, replies=[reply])
-                while len(self._received) > REMEMBERED:
-                    self._received.popitem(last=False)
-            elif known.fingerprint == fingerprint and known.answer is None:
-                known.replies.append(reply)
-                return
-            else:
-                received = known
-        if known is None:
-            if not self._conductor.home.post(lambda: self._begin(request, received)):
-                problem = "no event loop runs that could carry it out; use the widget in a notebook's kernel"
-                self._close(received, _refusal(request.request_id, ConfigError(field="session", problems=[problem])))
-        elif known.answer is not None and known.fingerprint == fingerprint:
-            reply(known.answer)
-        else:
-            problem = f"request id {request.request_id!r} was used for another request"
-            reply(_refusal(request.request_id, ConfigError(field="request_id", problems=[problem])))
+        request, receipt = taken
+        if not self._conductor.home.post(lambda: self._begin(request, receipt)):
+            problem = "no event loop runs that could carry it out; use the widget in a notebook's kernel"
+            self._receipts.close(receipt, _refusal(request.request_id, ConfigError(field="session", problems=[problem])))
 
-    def _begin(self, request: Request, received: _Received) -> None:
-        self._conductor.own(self._answer(request, received), f"llm4s request {request.request_id}")
+    def _begin(self, request: Request, receipt: Receipt[Say]) -> None:
+        self._conductor.own(self._answer(request, receipt), f"llm4s request {request.request_id}")
 
-    async def _answer(self, request: Request, received: _Received) -> None:
+    async def _answer(self, request: Request, receipt: Receipt[Say]) -> None:
         try:
             answer = await self._carry_out(request)
         except asyncio.CancelledError:  # the loop is closing; the person is told all the same
-            self._close(received, _refusal(request.request_id, ConfigError(field="session", problems=["the kernel is stopping"])))
+            stopping = ConfigError(field="session", problems=["the kernel is stopping"])
+            self._receipts.close(receipt, _refusal(request.request_id, stopping))
             raise
         except Exception as error:
             answer = _refusal(request.request_id, error)
-        self._close(received, answer)
-
-    def _close(self, received: _Received, answer: Say) -> None:
-        with self._lock:
-            received.answer = answer
-            replies, received.replies = received.replies, []
-        for reply in replies:
-            try:
-                reply(answer)
-            except Exception:
-                _log.exception("a reply could not be sent")
+        self._receipts.close(receipt, answer)
 
     # -- one request -------------------------------------------------------------------------------------------------
 
@@ -238,13 +185,8 @@ def _problem(problem: ResumeProblem) -> Problem:
     )
 
 
-def _id_in(content: object) -> str:
-    """The request id of a message that is no request, so that its view still hears of it."""
-    found = cast("dict[object, object]", content).get("request_id") if isinstance(content, dict) else None
-    return found if isinstance(found, str) else ""
-
-
-def _faults(error: Exception) -> Iterable[str]:
-    if isinstance(error, ValidationError):
-        return [f"{'.'.join(map(str, fault['loc'])) or '(message)'}: {fault['msg']}" for fault in error.errors(include_url=False)[:10]]
-    return [str(error)]
+def _changes_something(request: Request) -> ConfigError | None:
+    """Why a view that only shows refuses a request."""
+    if isinstance(request.body, Hello):
+        return None
+    return ConfigError(field="view", problems=["this view is read-only: it shows and changes nothing"])

@@ -102,6 +102,12 @@ def test_ten_thousand_texts_are_judged_by_keyboard_and_a_reload_keeps_the_verdic
     keys.press("a")
     page.at(35)
 
+    page.by("block").click()
+    for key in ("d", "d", "x"):
+        keys.press(key)
+    page.at(42)
+    assert notebook.sources() == before
+
     page.by("texts-list").evaluate("list => { list.scrollTop = list.scrollHeight; }")
     expect(page.row(9996)).to_contain_text("answer 09996")
     assert page.rows.count() <= 40
@@ -109,7 +115,7 @@ def test_ten_thousand_texts_are_judged_by_keyboard_and_a_reload_keeps_the_verdic
     notebook.save()
     lab.reload()
     page = TextsPage(notebook, 1)
-    expect(page.by("texts-left")).to_contain_text(f"{REFUSED - 5:,} undecided")
+    expect(page.by("texts-left")).to_contain_text(f"{REFUSED - 6:,} undecided")
     expect(page.row(7)).to_have_attribute("data-mark", "allow")
     expect(page.row(21)).to_have_attribute("data-mark", "edit")
     verdicts = (
@@ -120,6 +126,7 @@ def test_ten_thousand_texts_are_judged_by_keyboard_and_a_reload_keeps_the_verdic
         "7,": ["allow", None, "rita"],
         "21": ["edit", None, "rita"],
         "28": ["allow", None, "rita"],
+        "35": ["block", None, "rita"],
     }
 
 

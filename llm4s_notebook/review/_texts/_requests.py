@@ -145,7 +145,7 @@ class TextDesk:
         if self._drafts.forget([str(position)]):
             self._push_drafts(None)
         left = self._results.left
-        return Decided(kind="decided", request_id=request_id, said=f"{_DID[body.verdict]}, {left} left", position=position, left=left)
+        return Decided(kind="decided", request_id=request_id, said=f"{_DID[body.verdict]}, {left:,} left", position=position, left=left)
 
     def _take_back(self, request_id: str) -> Decided:
         key = self._undo()
@@ -153,7 +153,7 @@ class TextDesk:
         if key is None or not positions:
             raise ConfigError(field="undo", problems=["no verdict was given since this kernel started"])
         left = self._results.left
-        return Decided(kind="decided", request_id=request_id, said=f"taken back, {left} left", position=positions[0], left=left)
+        return Decided(kind="decided", request_id=request_id, said=f"taken back, {left:,} left", position=positions[0], left=left)
 
     def _save_draft(self, body: SaveDraft, request_id: str) -> None:
         known = body.id.isascii() and body.id.isdecimal() and int(body.id) < len(self._results.texts)

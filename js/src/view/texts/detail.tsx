@@ -3,14 +3,14 @@ import { TextDiff } from "../diff_view";
 import { Block, Plain } from "../text";
 import { clockText } from "../time";
 import { draftOf, type TextsDesk } from "./desk";
-import { canDecide, decide, noteOf, startWriting } from "./keys";
+import { decide, noteOf, startWriting } from "./keys";
 import { MARK_WORDS, numberText } from "./words";
 import { Edit, Note } from "./writing";
 
 interface DetailProps {
   desk: TextsDesk;
   prefix: string;
-  /** Give the keyboard back to the list. */
+  /** Give the keyboard to the list: what had it may be gone with the text, and then it would be the notebook's. */
   onDone: () => void;
 }
 
@@ -21,7 +21,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
   if (opened === null) return <div class="llm4s-texts-detail llm4s-is-loading" data-testid="texts-detail" aria-busy="true" />;
   const late = opened.position !== desk.current.value;
   const draft = draftOf(desk, opened.position);
-  const closed = desk.connection.value === "lost" || !canDecide(desk);
+  const closed = desk.connection.value === "lost";
   return (
     <article
       class={`llm4s-texts-detail${late ? " llm4s-is-late" : ""}`}
@@ -39,7 +39,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
           <Reason key={`${reason.did} ${reason.guardrail}`} reason={reason} />
         ))}
       </ul>
-      <Block text={opened.text} label="The text" kind={opened.outcome === "refused" ? "llm4s-refused" : ""} />
+      <Block key={opened.position} text={opened.text} label="The text" kind={opened.outcome === "refused" ? "llm4s-refused" : ""} />
       {opened.cut > 0 && (
         <p class="llm4s-hint">{`… and ${numberText(opened.cut)} more characters. Edit it in code: review.decide(…, GuardrailVerdict.edit(…)).`}</p>
       )}
@@ -56,9 +56,10 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
             testid="allow"
             keys="a"
             closed={closed}
+            late={late}
             pressed={opened.mark === "allow"}
             title="A false alarm: this text may go out"
-            onAct={() => decide(desk, "allow")}
+            onAct={() => decide(desk, "allow") && onDone()}
           >
             Allow
           </Act>
@@ -66,9 +67,10 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
             testid="block"
             keys="b"
             closed={closed}
+            late={late}
             pressed={opened.mark === "block"}
             title="Refused rightly"
-            onAct={() => decide(desk, "block")}
+            onAct={() => decide(desk, "block") && onDone()}
           >
             Block
           </Act>
@@ -76,6 +78,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
             testid="edit"
             keys="e"
             closed={closed || opened.cut > 0}
+            late={late}
             pressed={opened.mark === "edit"}
             expanded={draft.editing}
             title="Write what should stand in its place"
@@ -83,7 +86,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
           >
             Edit…
           </Act>
-          <Act testid="note" keys="n" closed={closed} expanded={draft.noting} onAct={() => toggle(desk, opened, "noting")}>
+          <Act testid="note" keys="n" closed={closed} late={late} expanded={draft.noting} onAct={() => toggle(desk, opened, "noting")}>
             Note…
           </Act>
         </div>
@@ -94,7 +97,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
           desk={desk}
           prefix={prefix}
           opened={opened}
-          closed={closed}
+          closed={closed || late}
           onSave={(text) => {
             if (desk.decide("edit", text, noteOf(desk))) onDone();
           }}
@@ -106,7 +109,7 @@ export function Detail({ desk, prefix, onDone }: DetailProps) {
           desk={desk}
           prefix={prefix}
           opened={opened}
-          closed={closed}
+          closed={closed || late}
           onSave={() => {
             const given = opened.verdict;
             if (given !== null) desk.decide(given.verdict, given.text, noteOf(desk));
@@ -178,6 +181,8 @@ interface ActProps {
   testid: string;
   keys: string;
   closed: boolean;
+  /** The text has not come yet: keeps its place and focus, and does nothing. */
+  late: boolean;
   pressed?: boolean;
   expanded?: boolean;
   title?: string;
@@ -185,19 +190,20 @@ interface ActProps {
   children: string;
 }
 
-function Act({ testid, keys, closed, pressed, expanded, title, onAct, children }: ActProps) {
+function Act({ testid, keys, closed, late, pressed, expanded, title, onAct, children }: ActProps) {
   return (
     <button
       type="button"
       class="llm4s-button"
       data-testid={testid}
       disabled={closed}
+      aria-disabled={late ? "true" : undefined}
       aria-pressed={pressed}
       aria-expanded={expanded}
       aria-keyshortcuts={keys}
       title={title}
       // The second click of a double click would decide the next text.
-      onClick={(event) => event.detail < 2 && onAct()}
+      onClick={(event) => event.detail < 2 && !late && onAct()}
     >
       {children} <kbd class="llm4s-texts-key">{keys}</kbd>
     </button>

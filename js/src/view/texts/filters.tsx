@@ -7,7 +7,7 @@ import { numberText, SHOW_WORDS, textsText, VERDICT_WORDS } from "./words";
 const SEARCH_AFTER_MS = 250;
 
 /** What is listed: which texts, with which verdict, by which guardrail, holding which words. */
-export function Filters({ desk, prefix }: { desk: TextsDesk; prefix: string }) {
+export function Filters({ desk, prefix, onCleared }: { desk: TextsDesk; prefix: string; onCleared: () => void }) {
   const state = desk.state.value;
   const filter = desk.filter.value;
   if (state === null || state.total === 0) return null;
@@ -49,7 +49,10 @@ export function Filters({ desk, prefix }: { desk: TextsDesk; prefix: string }) {
           type="button"
           class="llm4s-button llm4s-quiet llm4s-small"
           data-testid="texts-clear"
-          onClick={() => desk.look({ show: "refused", verdict: "any", guardrail: null, search: "" })}
+          onClick={() => {
+            onCleared(); // this button goes, and must not take the focus with it
+            desk.look({ show: "refused", verdict: "any", guardrail: null, search: "" });
+          }}
         >
           All refused
         </button>

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { Plain } from "../text";
 import type { TextsDesk } from "./desk";
 import { numberText, textsText } from "./words";
@@ -5,6 +6,8 @@ import { numberText, textsText } from "./words";
 /** How far the run is, and the buttons that start and stop it. */
 export function Head({ desk }: { desk: TextsDesk }) {
   const state = desk.state.value;
+  // Checking everything anew may cost a model's calls, so it asks once more.
+  const [sure, setSure] = useState(false);
   if (state === null) return <p class="llm4s-hint">Loading …</p>;
   const closed = desk.connection.value === "lost";
   const whole = state.checked === state.total;
@@ -37,13 +40,23 @@ export function Head({ desk }: { desk: TextsDesk }) {
           state.total > 0 && (
             <button
               type="button"
-              class={`llm4s-button llm4s-small ${whole ? "" : "llm4s-primary"}`}
+              class={`llm4s-button llm4s-small ${whole && !sure ? "" : "llm4s-primary"}`}
               data-testid="texts-run"
               disabled={closed}
-              title={whole ? "Check every text anew, and compare" : undefined}
-              onClick={() => desk.run(whole)}
+              onBlur={() => setSure(false)}
+              onClick={(event) => {
+                if (event.detail > 1) return;
+                if (!whole || sure) desk.run(whole);
+                setSure(whole && !sure);
+              }}
             >
-              {whole ? "Run again" : state.checked === 0 ? "Run the guardrails" : "Go on"}
+              {whole
+                ? sure
+                  ? `Check all ${textsText(state.total)} anew`
+                  : "Run again…"
+                : state.checked === 0
+                  ? "Run the guardrails"
+                  : "Go on"}
             </button>
           )
         )}

@@ -40,6 +40,7 @@ export function onTextsKey(event: KeyboardEvent, desk: TextsDesk, places: Places
   const step = STEPS[event.key];
   const onList = event.target instanceof Element && event.target.getAttribute("role") === "listbox";
   if (step !== undefined && (event.key.length === 1 || onList)) {
+    places.focusList();
     desk.step(step);
     return true;
   }
@@ -65,10 +66,12 @@ function onLetter(key: string, desk: TextsDesk, places: Places): boolean {
       return true;
     case "u":
       if (open) desk.undo();
+      places.focusList();
       return true;
     case "a":
     case "b":
       if (open) decide(desk, key === "a" ? "allow" : "block");
+      places.focusList();
       return true;
     case "e":
       if (open && startWriting(desk, "editing")) places.focusEdit();

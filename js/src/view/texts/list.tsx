@@ -52,6 +52,10 @@ export function List({ desk, prefix }: { desk: TextsDesk; prefix: string }) {
             place={from + index}
             count={positions.length}
             row={desk.rows.value.get(position)}
+            onPick={() => {
+              desk.select(position);
+              box.current?.focus({ preventScroll: true });
+            }}
           />
         ))}
       </div>
@@ -66,9 +70,11 @@ interface RowProps {
   place: number;
   count: number;
   row: TextRow | undefined;
+  /** Open it, and leave the keyboard with the list: a row may go from the page while it has the focus. */
+  onPick: () => void;
 }
 
-function Row({ desk, id, position, place, count, row }: RowProps) {
+function Row({ desk, id, position, place, count, row, onPick }: RowProps) {
   const mark = desk.marks.value.get(position) ?? "none";
   const selected = desk.current.value === position;
   const { glyph, word } = MARK_WORDS[mark];
@@ -86,7 +92,7 @@ function Row({ desk, id, position, place, count, row }: RowProps) {
       aria-posinset={place + 1}
       tabIndex={-1}
       style={{ transform: `translateY(${place * ROW_PX}px)` }}
-      onClick={() => desk.select(position)}
+      onClick={onPick}
     >
       <span class="llm4s-texts-mark" title={word} aria-hidden="true">
         {glyph}

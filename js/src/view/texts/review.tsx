@@ -43,14 +43,17 @@ export function TextsView({ desk, prefix }: { desk: TextsDesk; prefix: string })
       <Table desk={desk} />
       <Changes desk={desk} />
       <div class="llm4s-texts-tools">
-        <Filters desk={desk} prefix={prefix} />
+        <Filters desk={desk} prefix={prefix} onCleared={() => root.current?.focus()} />
         <span class="llm4s-texts-aside">
           <button
             type="button"
             class="llm4s-button llm4s-quiet llm4s-small"
             data-testid="texts-undo"
             disabled={state === null || !state.can_undo || desk.connection.value === "lost"}
-            onClick={() => desk.undo()}
+            onClick={() => {
+              desk.undo();
+              focusList();
+            }}
           >
             Undo
           </button>

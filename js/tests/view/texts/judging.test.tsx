@@ -105,6 +105,26 @@ describe("verdicts by keys (T3.3)", () => {
     expect(page.queryByTestId("texts-help")).toBeNull();
   });
 
+  it("leaves the keyboard with the list after a click, whatever has gone from the page", async () => {
+    const { fake, page, list, row } = await showTexts();
+    for (const button of ["allow", "block", "texts-undo"]) {
+      page.getByTestId(button).focus();
+      await click(page.getByTestId(button));
+      expect(document.activeElement, button).toBe(list());
+      await fake.settle();
+    }
+    await click(row(3) as HTMLElement);
+    expect(document.activeElement).toBe(list());
+    page.getByTestId("edit").focus();
+    await press(page.getByTestId("edit"), "k");
+    expect(document.activeElement).toBe(list());
+    await click(page.getByTestId("texts-count--undecided"));
+    await fake.settle();
+    page.getByTestId("texts-clear").focus();
+    await click(page.getByTestId("texts-clear"));
+    expect(document.activeElement).toBe(page.getByTestId("texts"));
+  });
+
   it("takes a double click as one verdict", async () => {
     const { fake, page } = await showTexts();
     await click(page.getByTestId("allow"));
@@ -199,8 +219,11 @@ describe("the head (T1.3)", () => {
     expect(fake.sent("run")).toEqual([{ kind: "run", again: false }]);
   });
 
-  it("asks for everything anew where everything is checked", async () => {
+  it("asks for everything anew where everything is checked, and whether that is meant", async () => {
     const { fake, page } = await showTexts();
+    await click(page.getByTestId("texts-run"));
+    expect(fake.sent("run")).toEqual([]);
+    expect(page.getByTestId("texts-run").textContent).toBe("Check all 4 texts anew");
     await click(page.getByTestId("texts-run"));
     expect(fake.sent("run")).toEqual([{ kind: "run", again: true }]);
   });
