@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
+import { minifySync } from "rolldown/experimental";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const STATIC = path.join(HERE, "..", "llm4s_notebook", "static");
@@ -36,12 +37,20 @@ async function bundle() {
     logLevel: "warning",
   });
   const files = new Map();
-  for (const file of result.outputFiles) files.set(path.basename(file.path), Buffer.from(file.contents));
+  for (const file of result.outputFiles) files.set(path.basename(file.path), smaller(path.basename(file.path), file));
   const wanted = [...WIDGETS.map((name) => `${name}.js`), `${STYLES}.css`];
   const surplus = [...files.keys()].filter((name) => !wanted.includes(name));
   if (surplus.length > 0)
     throw new Error(`unexpected output ${surplus.join(", ")}: styles belong into src/${STYLES}.css, not into a widget's imports`);
   return { files, packages: packagesIn(result.metafile) };
+}
+
+/** A second pass by a minifier that sees more: 4 % of what travels with every widget instance. */
+function smaller(name, { text, contents }) {
+  if (!name.endsWith(".js")) return Buffer.from(contents);
+  const { code, errors } = minifySync(name, text, { module: true, compress: { target: "es2022" }, mangle: { toplevel: true } });
+  if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`);
+  return Buffer.from(code);
 }
 
 function packagesIn(metafile) {
