@@ -66,7 +66,7 @@ CASES = [
                 write(("mixed", 1), "8"),
             ),
             do("number", 3.5, kind("number", "number"), write("number", "3.5")),
-            do("yes_or_text", True, kind("yes_or_text", "yes or no"), choose("yes_or_text", "yes")),
+            do("yes_or_text", True, kind("yes_or_text", "yes/no"), choose("yes_or_text", "yes")),
             do("choice_or_number", 4, kind("choice_or_number", "whole number"), write("choice_or_number", "4")),
             write("ident_or_name", "Bo"),
         ),

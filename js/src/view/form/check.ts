@@ -1,5 +1,5 @@
 import type { Json } from "../../wire/index";
-import { equal, isObject, type Maybe, type Path } from "../json";
+import { isObject, type Maybe, type Path } from "../json";
 import { branchOf } from "./fit";
 import { leafFaults, limit } from "./leaf";
 import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
@@ -42,10 +42,6 @@ function checkUnion(root: Schema, plan: Extract<Plan, { kind: "union" }>, value:
 function checkArray(root: Schema, plan: Extract<Plan, { kind: "array" }>, schema: Schema, value: Json[], path: Path): Fault[] {
   const faults: Fault[] = [];
   if (plan.prefix.length === 0) faults.push(...counted(schema, "minItems", "maxItems", value.length, "item", path));
-  if (schema.uniqueItems === true) {
-    const twice = value.findIndex((item, index) => value.slice(0, index).some((earlier) => equal(earlier, item)));
-    if (twice >= 0) faults.push({ path: [...path, twice], message: "This value is in the list already." });
-  }
   value.forEach((item, index) => {
     const of = plan.prefix[index] ?? plan.items;
     if (of !== null) faults.push(...check(root, of, item, [...path, index]));

@@ -100,7 +100,7 @@ function Kinds({ plan, ...props }: UnionControlProps) {
           </label>
         ))}
       </div>
-      {branch !== undefined && <Control key={at} {...props} schema={branch} required />}
+      {branch !== undefined && branchPlan(form.root, branch).kind !== "const" && <Control key={at} {...props} schema={branch} required />}
       {at === -1 && value !== undefined && (
         <>
           <Misfit kind={kindName(form.root, props.schema)} />
