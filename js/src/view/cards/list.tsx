@@ -38,7 +38,8 @@ export function CardList({ pending }: { pending: readonly PendingCard[] }) {
             </h4>
             <div class="llm4s-feed" {...(drawn ? { role: "feed" as const, "aria-label": group.heading } : {})}>
               {pieces.map((piece) => {
-                if ("gap" in piece) return <div key={`before ${piece.gap.at(-1)}`} style={{ height: `${heights.together(piece.gap)}px` }} />;
+                if ("gap" in piece)
+                  return <div key={`before ${piece.gap.at(-1)}`} style={{ height: `${heights.together(piece.gap)}px` }} />;
                 const card = cards[piece.index] as PendingCard;
                 return (
                   <Guarded key={card.id} what={`The card "${oneLine(card.title)}" (${oneLine(card.id)})`}>
