@@ -30,9 +30,14 @@ FLAGS = [
 ]
 
 
+def found_browser() -> str | None:
+    """The Chromium to use, if there is one."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    path = found_browser()
     if path is None:
         pytest.fail("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
     with sync_playwright() as playwright:
