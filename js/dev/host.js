@@ -114,4 +114,5 @@ for (let count = Number(query.get("views") ?? 1); count > 0; count -= 1) {
   }
   globalThis.cleanup = widget.render({ model, el });
 }
+globalThis.widget = widget;
 document.body.dataset.ready = "yes";

@@ -30,9 +30,14 @@ FLAGS = [
 ]
 
 
+def found_browser() -> str | None:
+    """The Chromium to use, if there is one."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
 def launch(playwright: Playwright) -> Browser:
     """Start the machine's Chromium, without a window."""
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    path = found_browser()
     if path is None:
         raise RuntimeError("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
     return playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from .dev_page import DevPage, shots
 
@@ -110,27 +110,3 @@ def test_a_result_of_five_million_letters_is_cut_and_says_so(opened: Callable[..
     expect(page.by("transcript").locator(".llm4s-cut").first).to_contain_text("20,000 of 5,125,000 characters")
     page.by("transcript").get_by_test_id("show-more").first.click()
     expect(page.by("transcript").locator(".llm4s-cut").first).to_contain_text("120,000 of 5,125,000 characters")
-
-
-def test_a_message_over_the_connections_limit_is_not_sent_and_what_was_typed_stays(opened: Callable[..., DevPage]) -> None:
-    """Issue 5.8: twelve million letters into the text that replaces a refused one."""
-    page = opened("widget=review_panel&session=waiting")
-    card = page.by("card-2.4")
-    card.get_by_test_id("edit").click()
-    fill(page.page, '[data-testid="edit-text"]', 12_000_000)
-    card.get_by_test_id("submit-card").click()
-    expect(page.by("refusal")).to_contain_text("12.0 MB long")
-    assert page.requests("submit") == []
-    assert page.page.evaluate("() => document.querySelector('[data-testid=edit-text]').value.length") == 12_000_000
-
-
-def fill(page: Page, selector: str, length: int) -> None:
-    """Type a text too long to be sent to the browser letter by letter."""
-    page.evaluate(
-        """([selector, length]) => {
-            const field = document.querySelector(selector);
-            field.value = 'x'.repeat(length);
-            field.dispatchEvent(new Event('input', { bubbles: true }));
-        }""",
-        [selector, length],
-    )

@@ -112,6 +112,21 @@ describe("what is long (W5.7)", () => {
     expect(page.getByTestId("transcript").textContent).toContain("20,000 of 5,000,000 characters");
   });
 
+  it("five million letters are not put into a field; the card says how to edit them", async () => {
+    const session = readSession();
+    const review = session.pending[4] as PendingCard;
+    const deploy = { ...(session.pending[0] as PendingCard), arguments: { notes: "n".repeat(5_000_000) }, arguments_schema: {} };
+    const text = "t".repeat(5_000_000);
+    const { card } = await show({ pending: [deploy, { ...review, guardrail: { ...review.guardrail, text } as never }], messages: [] });
+    await click(card("2.4").getByTestId("edit"));
+    expect(card("2.4").getByTestId("too-long").textContent).toContain("Copy it as Python");
+    expect(card("2.4").queryByTestId("edit-text")).toBeNull();
+    await click(card("2.0").getByTestId("edit"));
+    await click(card("2.0").getByText("JSON"));
+    expect(card("2.0").queryByTestId("raw-json")).toBeNull();
+    expect(card("2.0").getByTestId("too-long")).toBeTruthy();
+  });
+
   it("a value of a hundred thousand parts shows some hundreds of them, and more when asked", async () => {
     const notify = readSession().pending[1] as PendingCard;
     const args = { rows: Array.from({ length: 1000 }, (_, at) => ({ at, cells: Array.from({ length: 100 }, (_, cell) => cell) })) };

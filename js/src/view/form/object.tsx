@@ -35,7 +35,7 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
           form.focus(path);
         }}
       >
-        {`Add ${oneLine(label)}`}
+        {`Add ${visible(label)}`}
       </button>
     );
   }
@@ -199,7 +199,7 @@ function AddNamed({ path, of, names, known, label }: AddNamedProps) {
           </option>
           {choices.map((key) => (
             <option key={key} value={key} selected={key === name}>
-              {oneLine(key)}
+              {visible(key)}
             </option>
           ))}
         </select>

@@ -164,6 +164,24 @@ describe("a refused submit (W2.7)", () => {
   });
 });
 
+describe("an answer longer than the connection carries", () => {
+  it("is refused before it is sent, with what was typed kept; a shorter one goes", async () => {
+    const { fake, page, card } = await show();
+    await click(card("2.4").getByTestId("edit"));
+    const field = card("2.4").getByTestId("edit-text") as HTMLTextAreaElement;
+    const text = `${"x".repeat(79)}\n`.repeat(64_000);
+    await type(field, text);
+    await click(card("2.4").getByTestId("submit-card"));
+    expect(fake.sent("submit")).toEqual([]);
+    await vi.waitFor(() => expect(page.getByTestId("refusal").textContent).toContain("This is 5.2 MB long"));
+    expect(field.value).toBe(text);
+    await type(field, "short");
+    await click(card("2.4").getByTestId("submit-card"));
+    expect(fake.sent("submit")).toHaveLength(1);
+    expect(page.queryByTestId("refusal")).toBeNull();
+  });
+});
+
 describe("drafts (W1.4)", () => {
   it("come back when a view renders, and are the same in every view", async () => {
     const { fake, card } = await show();
