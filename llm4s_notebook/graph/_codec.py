@@ -126,7 +126,11 @@ class Codec(Generic[T]):
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
                         return data, value if exact == WHOLE or text_only else self._load(data, strict=True)
-            except (ValueError, OverflowError, RecursionError):  # half a surrogate pair, or a number too long: pydantic says below what is wrong
+            except (
+                ValueError,
+                OverflowError,
+                RecursionError,
+            ):  # half a surrogate pair, too long a number: below, pydantic says what is wrong
                 pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
