@@ -152,7 +152,7 @@ def test_what_the_loop_keeps_is_written_and_not_read_back() -> None:
     said = AssistantMessage("done", id="a")
     result = ToolMessage("x", "c1", id="t")
     turn = Turn("go", "u", 1, "assistant", Transfer("a", "b", "m"), Outcome("completed", "done"))
-    for codec, value in (
+    kept: list[tuple[Any, Any]] = [
         *((MESSAGES.item, message) for message in (UserMessage("go", "u"), said, result)),
         (MESSAGES.update_codec, AppendMessages((UserMessage("go", "u"), said, result))),
         (TOOL_RESULTS.item, RecordedResult("a", "1.0", result)),
@@ -160,8 +160,8 @@ def test_what_the_loop_keeps_is_written_and_not_read_back() -> None:
         (TURN.codec, turn),
         (ACTIVE_AGENT.codec, "assistant"),
         (Codec(TurnInput), TurnInput("go", (said,))),
-    ):
-        assert codec is not None
+    ]
+    for codec, value in kept:
         assert codec.settle(value)[1] is value
 
 
