@@ -113,9 +113,9 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
-        return self.settle(value, text_only=True)[0]
+        return self.settle(value)[0]
 
-    def settle(self, value: T, *, text_only: bool = False) -> tuple[bytes, T]:
+    def settle(self, value: T) -> tuple[bytes, T]:
         """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
         kind = type(value)
         if kind in self._exact:
@@ -125,12 +125,8 @@ class Codec(Generic[T]):
                 if exact:
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
-                        return data, value if exact == WHOLE or text_only else self._load(data, strict=True)
-            except (
-                ValueError,
-                OverflowError,
-                RecursionError,
-            ):  # half a surrogate pair, or a number too long: pydantic says below what is wrong
+                        return data, value if exact == WHOLE else self._load(data, strict=True)
+            except (ValueError, OverflowError, RecursionError):  # such as half a surrogate pair: below, pydantic says what is wrong
                 pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")

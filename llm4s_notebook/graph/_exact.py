@@ -100,17 +100,24 @@ class _Reading:
         kind = cast("type[Any]", schema["cls"])
         inner = schema["schema"]
         fields = inner.get("fields", ())
+        names = [field["name"] for field in fields]
         plain = (
             inner["type"] == "dataclass-args"
             and not inner.get("computed_fields")
             and all(field.keys() <= _FIELD and field.get("init", True) for field in fields)
-            and [field["name"] for field in fields] == [field.name for field in dataclasses.fields(kind)]
+            and names == [field.name for field in dataclasses.fields(kind)]
         )
-        lasting = kind.__dataclass_params__.frozen and kind.__dictoffset__ == 0
+        lasting = kind.__dataclass_params__.frozen and kind.__dictoffset__ == 0 and sorted(_slots(kind)) == sorted(names)
         unchanged = not hasattr(kind, "__post_init__") or kind.__dict__.get("exact_once_made") is True
         if not (fields and plain and lasting and unchanged):
             return {}
-        return {kind: _fields_exact([(field["name"], self.of(field["schema"])) for field in fields])}
+        return {kind: _fields_exact(names, [self.of(field["schema"]) for field in fields])}
+
+
+def _slots(kind: type[Any]) -> list[str]:
+    """Everything that an instance can hold, what its bases hold included."""
+    own = [base.__dict__.get("__slots__", ()) for base in kind.__mro__]
+    return [name for names in own for name in ([names] if isinstance(names, str) else names) if name != "__weakref__"]
 
 
 def _one_of(words: Iterable[str]) -> Check:
@@ -134,9 +141,7 @@ def _all_exact(kinds: Kinds) -> Check:
     return check
 
 
-def _fields_exact(fields: list[tuple[str, Kinds]]) -> Check:
-    names = [name for name, _ in fields]
-    places = [kinds for _, kinds in fields]
+def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
     read = attrgetter(*names, names[0])  # of one name it would give no tuple
 
     def check(value: Any) -> int:

@@ -20,7 +20,7 @@ from ._frontier import Advance, Routed
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import text, update_record
-from ._state import SECTION, Write
+from ._state import SECTION, Applied, Write
 
 _SHORT = 64
 _ITEM = "$item"
@@ -48,6 +48,7 @@ class TaskRecord:
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
     nodes = plan.nodes
+    added, placed = following.applied.added, following.applied.placed
     lines: list[bytes] = []
     at = 0
     for result in results:
@@ -60,9 +61,9 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
                 line += b',"input":' + task.input if inline or not task.input[_SHORT:] else b',"input_of":' + id
             if result.writes:
                 shown = [
-                    update_record(plan, write, write.data)
-                    if write.data is None or not write.data[_SHORT:]
-                    else _long_update(plan, following, write, index)
+                    _by_item(plan, following.applied, write, index)
+                    if (write.key in added or index in placed) and write.data is not None and write.data[_SHORT:]
+                    else update_record(plan, write, write.data)
                     for index, write in enumerate(result.writes, at)
                 ]
                 line += b',"updates":[%b]' % b",".join(shown)
@@ -80,17 +81,15 @@ def _made(plan: Plan, routed: Routed) -> bytes:
     return b'{"node":%b,"join":%b,"tasks":%b}' % (node, text(routed.join), tasks)
 
 
-def _long_update(plan: Plan, following: Advance, write: Write, index: int) -> bytes:
+def _by_item(plan: Plan, applied: Applied, write: Write, index: int) -> bytes:
     """An update whose text is long: it refers to the list item that it became, or that it holds."""
     data = write.data
     if data is not None and _MARK not in data:
-        placed, added = following.applied.placed, following.applied.added
-        if index in placed:
-            return b'{"key":%b,"item":%d}' % (plan.keys[write.key].text, placed[index])
-        if write.key in added:
-            shorter = _referring(data, added[write.key])
-            if shorter is not data:
-                return b'%b,"refers":true}' % update_record(plan, write, shorter)[:-1]
+        if index in applied.placed:
+            return b'{"key":%b,"item":%d}' % (plan.keys[write.key].text, applied.placed[index])
+        shorter = _referring(data, applied.added[write.key])
+        if shorter is not data:
+            return b'%b,"refers":true}' % update_record(plan, write, shorter)[:-1]
     return update_record(plan, write, data)
 
 

@@ -107,7 +107,8 @@ def arrival_record(child: str) -> bytes:
 
 def write_record(plan: Plan, result: TaskResult) -> bytes:
     """The body of a pending write: encoded operations, routes, and the suspension if there is one (R6.4)."""
-    record = b'{"updates":' + updates_record(plan, result.writes) + b',"routes":' + routes_record(plan, result.routes)
+    routes = routes_record(plan, result.routes) if result.routes else b"[]"
+    record = b'{"updates":' + updates_record(plan, result.writes) + b',"routes":' + routes
     if result.ending is Ending.SUSPENDED:
         node = plan.nodes[result.resume_at]
         version = _version(node.question.version if node.question is not None else 1)

@@ -13,11 +13,14 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.agent import Agent
+from llm4s_notebook.agent._messages import MESSAGES, TOOL_RESULTS, AppendMessages, RecordedResult
+from llm4s_notebook.agent._turn import ACTIVE_AGENT, TURN, USAGE, Outcome, Transfer, Turn, UsageEntry
+from llm4s_notebook.agent._turn_input import TurnInput
 from llm4s_notebook.checkpoint import Append, Commit, EventRecord, InMemoryCheckpointer, Replace, Set, SqliteCheckpointer
 from llm4s_notebook.checkpoint._event import event_to_json
 from llm4s_notebook.graph import RunConfig, RunContext
-from llm4s_notebook.graph._codec import _cached_adapter
-from llm4s_notebook.models import ScriptedClient, calls
+from llm4s_notebook.graph._codec import Codec, _cached_adapter
+from llm4s_notebook.models import AssistantMessage, ScriptedClient, ToolMessage, Usage, UserMessage, calls
 
 from .support import ConfirmTool, Environment, Gate, Region, Wrap, call, echo
 
@@ -142,6 +145,24 @@ def test_a_turn_with_a_tool_makes_few_calls(monkeypatch: pytest.MonkeyPatch) -> 
         return [await batch() for _ in range(4)]
 
     assert min(asyncio.run(work())) <= MOST_CALLS
+
+
+def test_what_the_loop_keeps_is_written_and_not_read_back() -> None:
+    """D17: a class of the loop that is no longer exact (graph/_exact.py) would cost each turn twice its JSON."""
+    said = AssistantMessage("done", id="a")
+    result = ToolMessage("x", "c1", id="t")
+    turn = Turn("go", "u", 1, "assistant", Transfer("a", "b", "m"), Outcome("completed", "done"))
+    kept: list[tuple[Any, Any]] = [
+        *((MESSAGES.item, message) for message in (UserMessage("go", "u"), said, result)),
+        (MESSAGES.update_codec, AppendMessages((UserMessage("go", "u"), said, result))),
+        (TOOL_RESULTS.item, RecordedResult("a", "1.0", result)),
+        (USAGE.update_codec, UsageEntry("scripted", Usage(1, 2))),
+        (TURN.codec, turn),
+        (ACTIVE_AGENT.codec, "assistant"),
+        (Codec(TurnInput), TurnInput("go", (said,))),
+    ]
+    for codec, value in kept:
+        assert codec.settle(value)[1] is value
 
 
 def test_an_agent_that_is_built_again_has_pydantic_read_no_type_again() -> None:

@@ -147,6 +147,17 @@ class Open:
     name: str
 
 
+class Noted:
+    __slots__ = ("note",)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembering(Noted):
+    """It can hold something that is no field."""
+
+    name: str
+
+
 @dataclass(slots=True)
 class Changeable:
     name: str
@@ -236,6 +247,7 @@ READ_BACK: list[tuple[Any, Any]] = [
     (list[str], ["x"]),
     (Home, Home((), None, {"a": [1.5]})),
     (Open, Open("x")),
+    (Remembering, Remembering("x")),
     (Changeable, Changeable("x")),
     (Made, Made("x")),
     (Heir, Heir("x")),
@@ -317,3 +329,14 @@ def test_a_schema_that_says_more_than_is_known_has_no_exact_values() -> None:
     assert exact_kinds({"type": "something new"}) == {}
     assert exact_kinds({"type": "nullable", "schema": {"type": "str"}, "strict": True}) == {}
     assert exact_kinds({"type": "definition-ref", "schema_ref": "nobody"}) == {}
+
+
+@pytest.mark.parametrize("levels", [250, 900, 100_000])
+def test_what_is_too_deep_to_be_read_is_refused(levels: int) -> None:
+    """D4: a text that pydantic does not read is not stored, whoever would have written it."""
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    for declared, deep in ((Any, value), (Home, Home((), None, value))):
+        with pytest.raises(EncodeError):
+            Codec[Any](declared).encode(deep)
