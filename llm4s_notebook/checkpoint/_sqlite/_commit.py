@@ -35,6 +35,7 @@ _CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (thread, number, run, name, paren
     superstep, format, token, first_event, last_event, body, small, refs, events, journal) VALUES ({", ".join("?" * 19)})"""
 _ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, place, list, section, name, position, source, start, size, value)
     VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_PARKED = "INSERT INTO llm4s_parked (id, value) VALUES (?, ?)"
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
@@ -130,6 +131,7 @@ class _Work:
         self.checkpoints: list[list[Any]] = []
         self.changes: list[_Change] = []
         self.born: _Born = []
+        self.parked: list[tuple[int, bytes]] = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
         self.event: tuple[Any, ...] | None = None
 
@@ -297,6 +299,9 @@ class _Work:
         row.entries += 1
         row.live += 1
         place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        if section == PARKED and value is not None:
+            self.parked.append((at, value))
+            value = None
         if value is not None and len(value) >= LEAST:
             if self.texts is None:
                 self.texts = Texts()
@@ -338,6 +343,8 @@ class _Work:
                 connection.execute(statement, values)
             if born:
                 connection.executemany(_ROW, born)
+        if self.parked:
+            connection.executemany(_PARKED, self.parked)
         connection.executemany(_CHECKPOINT, self.checkpoints)
         if self.event is not None:
             connection.execute(_EVENT, self.event)
