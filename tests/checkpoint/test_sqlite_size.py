@@ -13,7 +13,8 @@ import pytest
 
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
-from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _lists, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite._open import Synchronous
 from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
 from llm4s_notebook.testing import ManualClock
@@ -304,13 +305,13 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
         connection.execute("INSERT INTO llm4s_run (id, run_id, graph) VALUES (1, 'run', 1)")
 
     await store._writer.call(many)
-    page = {"time": _read.MOST, "id": _read.MOST, "most": 100}
-    plan = plans(store, _read._PAGES[SUSPENDED], page)
+    page = {"time": _lists.MOST, "id": _lists.MOST, "most": 100}
+    plan = plans(store, _lists.PAGES[SUSPENDED], page)
     assert "llm4s_thread USING COVERING INDEX llm4s_thread_by_status (status=? AND updated_at<?)" in plan[1]
     assert "w USING COVERING INDEX llm4s_row_waiting (thread=? AND section=? AND died=? AND position=?)" in plan[3]
     assert "p USING INTEGER PRIMARY KEY" in plan[4]
     assert len(plan) == 5  # no sorting
-    everything = plans(store, _read._PAGES[None], page)
+    everything = plans(store, _lists.PAGES[None], page)
     assert "llm4s_thread_running (status=?)" in "".join(everything)
     assert not any(one.startswith("SCAN") and "llm4s" in one for one in everything)
     asked: list[str] = []
@@ -329,6 +330,20 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
     while more := await store.threads(limit=1000, after=listed[-1] if listed else None):
         listed.extend(one.thread_id for one in more)
     assert listed == [f"t{n}" for n in range(10_000, 0, -1)]
+
+
+@pytest.mark.parametrize(("synchronous", "limit"), [("full", 512 << 10), ("normal", 4 << 20)])
+async def test_the_log_is_overwritten_once_it_is_long(tmp_path: Path, synchronous: Synchronous, limit: int) -> None:
+    """W1: where commits wait for the disk the log is short, since it is written faster where it does not grow."""
+    large, log = b'"' + b"x" * (limit // 16) + b'"', tmp_path / "threads.db-wal"
+    async with SqliteCheckpointer(tmp_path / "threads.db", synchronous=synchronous, clock=clock) as store:
+        claim = await store.claim("t", "run", 30)
+        sizes: list[int] = []
+        for number in range(1, 49):
+            made = draft(clock, number, "", Append("state", "m", (large,)))
+            await store.commit("t", Commit(token=claim.token, checkpoints=(made,)))
+            sizes.append(log.stat().st_size)
+    assert limit * 0.9 < sizes[16] <= sizes[-1] < limit * 1.3
 
 
 async def test_history_reads_no_table_from_end_to_end(store: SqliteCheckpointer) -> None:
