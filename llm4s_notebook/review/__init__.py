@@ -1,5 +1,5 @@
-"""One thread driven for a person, or many texts judged by one: everything a widget does, without a widget. Knows no notebook and no front end;
-`register` is where one hands itself in."""
+"""One thread driven for a person, or many texts judged by one: everything a widget does, without a widget.
+Knows no notebook and no front end; `register` is where one hands itself in."""
 
 from ._breakpoints import Breakpoints
 from ._callable import make_callable
