@@ -57,20 +57,37 @@ async function smaller(name, code) {
 }
 
 /**
- * dagre ships as one file that lists all of graphlib's algorithms in namespace objects; nobody asks for most of them. Marked as free of
- * effects, the lists go where they are unused, and what only they named goes too: 2.4 KiB gz of every bundle with a graph.
+ * dagre ships as one file that lists all of graphlib's algorithms in namespace objects, most of which nobody asks for. Where a name is
+ * taken from such a list it is written directly; the call that fills a list nobody needs then is marked as free of effects, so that it
+ * goes, with whatever only it named: 2.4 KiB gz of every bundle with a graph.
  */
 const unusedLists = {
   name: "unused-lists",
   setup(build) {
-    build.onLoad({ filter: /[\\/]dagre\.esm\.js$/ }, async ({ path: file }) => {
-      const source = await readFile(file, "utf8");
-      const makers = [...source.matchAll(/(\w+)=\(\w+,(\w+)\)=>\{for\(var \w+ in \2\)/g)].map((found) => found[1]);
-      const calls = new RegExp(`(?<=[;}])(?=(?:${makers.join("|")})\\(\\w+,\\{)`, "g");
-      return { contents: makers.length > 0 ? source.replaceAll(calls, "/* @__PURE__ */") : source, loader: "js" };
-    });
+    build.onLoad({ filter: /[\\/]dagre\.esm\.js$/ }, async ({ path: file }) => ({
+      contents: withoutLists(await readFile(file, "utf8")),
+      loader: "js",
+    }));
   },
 };
+
+function withoutLists(source) {
+  let text = source;
+  const makers = [...source.matchAll(/(\w+)=\(\w+,(\w+)\)=>\{for\(var \w+ in \2\)/g)].map((found) => found[1]);
+  const lists = [...source.matchAll(new RegExp(`(?<=[;}])(?:${makers.join("|")})\\((\\w+),\\{([^{}]*)\\}\\)`, "g"))];
+  for (const [call, list, entries] of makers.length > 0 ? lists : []) {
+    const named = new Map(entries.split(",").map((entry) => entry.split(":()=>")));
+    const taken = new RegExp(`\\{((?:\\w+:\\w+,?)+)\\}=${list}(?![\\w$])`, "g");
+    text = text.replaceAll(taken, (_, names) => {
+      const pairs = names.split(",").map((pair) => pair.split(":"));
+      return ` ${pairs.map(([name, own]) => `${own}=${named.get(name)}`).join(",")}`;
+    });
+    // Where the list is named but where it is made, filled, or listed itself, somebody needs it.
+    const uses = text.replace(call, "").match(new RegExp(`(?<![\\w$.]|\\(\\)=>)${list}(?![\\w$]|=\\{\\}| as |,version:)`, "g")) ?? [];
+    if (uses.length === 0) text = text.replace(call, `/* @__PURE__ */${call}`);
+  }
+  return text;
+}
 
 function packagesIn(metafile) {
   const found = new Set();

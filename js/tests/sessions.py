@@ -47,7 +47,8 @@ MINUTE = 60_000
 def card(id: str, kind: str, title: str, **fields: Any) -> PendingCard:
     """A card with every field its kind does not have as None."""
     base: dict[str, Any] = dict.fromkeys(PendingCard.model_fields)
-    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE, "lenient": False, "destructive": False} | fields
+    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE}
+    base |= {"lenient": False, "destructive": False} | fields
     return PendingCard(**base)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
@@ -278,7 +278,7 @@ class Agent:
         built = self._build()
         early = Listening(self.runtime, thread_id) if listening else None
         try:
-            handle = cast(RunHandle, await admission)
+            handle: RunHandle = await admission
         except BaseException as refused:
             if early is not None:
                 early.close()

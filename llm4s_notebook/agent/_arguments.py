@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from ..models import Json, compact, thaw
+from ..graph import value_path
+from ..models import Json, compact, json_bytes, thaw
 from ._codec import Codec, json_path
 from ._secrets import NO_VALUE, SecretPlaces
 
@@ -113,7 +114,7 @@ class _Fault:
 
     def __init__(self, error: ErrorDetails, arguments: Json, schema: Mapping[str, Json]) -> None:
         kind = error["type"]
-        self.path = _real_path(error["loc"], arguments, missing=kind in _MISSING)
+        self.path = value_path(arguments, error["loc"], missing=kind in _MISSING)
         self.expected = _EXPECTED.get(kind)
         self.reason = _reason(kind, error)
         if kind in _TAGS and (tag := _tag_of(error)) is not None:
@@ -207,22 +208,6 @@ def _type_of_choices(schema: Mapping[str, Json], path: Sequence[str | int]) -> s
     choices = [choice for node in nodes for choice in [*node.get("enum", ()), *([node["const"]] if "const" in node else [])]]
     types = {json_type(choice) for choice in choices if choice is not None}
     return types.pop() if len(types) == 1 else None
-
-
-def _real_path(loc: Sequence[str | int], arguments: Json, *, missing: bool) -> tuple[str | int, ...]:
-    """The steps of `loc` that lead through the arguments; pydantic also names union members, which are no steps."""
-    path: list[str | int] = []
-    at: Json = arguments
-    last = len(loc) - 1
-    for index, step in enumerate(loc):
-        if isinstance(at, dict) and isinstance(step, str) and step in at:
-            at = cast(dict[str, Json], at)[step]
-        elif isinstance(at, list) and isinstance(step, int) and 0 <= step < len(cast(list[Json], at)):
-            at = cast(list[Json], at)[step]
-        elif not (missing and index == last):
-            continue
-        path.append(step)
-    return tuple(path)
 
 
 def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
@@ -319,7 +304,7 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
     adapter: TypeAdapter[Any] = codec.adapter
     schema = codec.schema()
     try:
-        made = adapter.validate_json(compact(arguments), strict=True)
+        made = adapter.validate_json(json_bytes(arguments), strict=True)
     except ValidationError as error:
         errors = error.errors(include_url=False)
     else:
@@ -372,7 +357,7 @@ def _whole_floats_as_ints(arguments: Json, errors: Sequence[ErrorDetails]) -> Js
         given: Json = error["input"]
         if error["type"] not in ("int_type", "int_from_float") or not isinstance(given, float) or not given.is_integer():
             continue
-        path = _real_path(error["loc"], arguments, missing=False)
+        path = value_path(arguments, error["loc"], missing=False)
         if not path:
             return int(given)
         holder = copy

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, cast
 from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused
 from ..graph import RunContext
 from ._asked import Asked
+from ._cancel import CancelWatch
 from ._context import HookContext
 from ._decision import GivenAnswer
 from ._family import Member
@@ -66,7 +67,8 @@ async def run_boundary(
             continue
         own = HookContext(context, member.id, answers)
         for middleware in stack:
-            outcome = await _one(member, middleware, hook, text, own)
+            with CancelWatch(context):
+                outcome = await _one(member, middleware, hook, text, own)
             if not isinstance(outcome, Passed):
                 return outcome
             text = outcome.text

@@ -86,7 +86,8 @@ class CallTask:
         prepared = self._prepare(tool)
         if isinstance(prepared, ToolError):
             return self._result(error_text(prepared.message), "errored")
-        announce(self._run, events.ToolCallStarted(self._call.id, tool.name, self._call.arguments))
+        if self._run.followed:
+            announce(self._run, events.ToolCallStarted(self._call.id, tool.name, self._call.arguments))
         started = self._timer()
         made = await ToolChain(self._member, tool, self._call, self._tool_context, prepared, self._conceal.outcome).run()
         return self._map(tool, made, self._timer() - started)
@@ -187,9 +188,7 @@ class CallTask:
     def _succeeded(self, tool: AgentTool, outcome: Success, duration: float) -> Command:
         if outcome.update.routes:
             raise self._failed(tool, ConfigError(field="update", problems=["a tool's update may not carry routes"]))
-        allowed = self._member.may_write(tool)
-        undeclared = list(dict.fromkeys(op.key.id for op in outcome.update.updates if op.key not in allowed))
-        if undeclared:
+        if undeclared := self._undeclared(tool, outcome.update):
             named = ", ".join(f"'{key}'" for key in undeclared)
             problem = f"it updates {named}, which neither the tool nor a middleware of agent '{self._member.id}' declares"
             raise self._failed(tool, ConfigError(field="writes", problems=[problem]))
@@ -199,6 +198,13 @@ class CallTask:
             detail = "; ".join(error.problems) if isinstance(error, EncodeError) else said(error)
             return self._result(error_text(f"Tool '{tool.name}' failed: its result has no JSON form: {detail}"), "errored", duration)
         return self._result(content, "succeeded", duration).combine(outcome.update)
+
+    def _undeclared(self, tool: AgentTool, update: Command) -> list[str]:
+        """Ids of keys that an update may not touch."""
+        if not update.updates:
+            return []
+        allowed = self._member.may_write(tool)
+        return list(dict.fromkeys(op.key.id for op in update.updates if op.key not in allowed))
 
     def _needs_approval(self, tool: AgentTool, made: Made, reason: str, duration: float) -> Command | Suspend[Any, Any]:
         asker = f"Tool '{tool.name}'" if made.source is None else f"Middleware '{made.source.id}'"
@@ -266,7 +272,8 @@ class CallTask:
         id = f"{self._run.task_id}/tool/{self._call.id}"
         message = ToolMessage(content, self._call.id, is_error, outcome, id)
         self._executed(_OUTCOMES[outcome], duration, tool)
-        announce(self._run, events.ToolCallResult(self._call.id, content, is_error))
+        if self._run.followed:
+            announce(self._run, events.ToolCallResult(self._call.id, content, is_error))
         return self._edit().update(TOOL_RESULTS, RecordedResult(self._work.message_id, self._run.task_id, message))
 
     def _executed(self, outcome: ExecutedOutcome, duration: float, tool: str | None = None) -> None:

@@ -50,6 +50,8 @@ def hiding(places_of: Mapping[str, SecretPlaces], message: AssistantMessage) -> 
     `places_of` says by a tool's name where its secrets are; a call of any other tool has none that anybody knows of.
     """
     command = Command()
+    if not places_of:
+        return message, command
     calls: list[ToolCall] = []
     for call in message.tool_calls:
         places = places_of.get(call.name)

@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import TypeVar
+from types import TracebackType
+from typing import Self
 
 from ..graph import RunContext
 
-T = TypeVar("T")
-
 
 class CancelWatch:
-    """Remembers that a step was cancelled, whatever wrappers make of the exception."""
+    """Remembers that a step was cancelled, whatever wrappers make of the exception.
+
+    Entered around everything of the step that is a user's: cancel requests that this leaves on the task while nobody cancelled
+    the run are dropped. Before Python 3.13 a TaskGroup whose child failed leaves one behind, and the run would be taken for
+    cancelled.
+    """
+
+    __slots__ = ("_asked", "_context", "_noted", "_task")
 
     def __init__(self, context: RunContext) -> None:
         self._context = context
         self._noted = False
+        self._task: asyncio.Task[object] | None = None
+        self._asked = 0
+
+    def __enter__(self) -> Self:
+        self._task = task = asyncio.current_task()
+        self._asked = task.cancelling() if task is not None else 0
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        task = self._task
+        if task is not None and not isinstance(error, asyncio.CancelledError):
+            while task.cancelling() > self._asked and not self._context.cancelled:
+                task.uncancel()
 
     def note(self) -> None:
         """Call where a CancelledError arrives.
@@ -48,24 +66,6 @@ class CancelWatch:
         """
         if self._noted:
             raise asyncio.CancelledError
-
-
-async def without_leftovers(step: Awaitable[T], context: RunContext) -> T:
-    """Await a step; drop cancel requests that user code left on the task while nobody cancelled the run.
-
-    Before Python 3.13 a TaskGroup whose child failed leaves one behind, and the run would be taken for cancelled.
-    """
-    task = asyncio.current_task()
-    before = task.cancelling() if task is not None else 0
-    cancelled = False
-    try:
-        return await step
-    except asyncio.CancelledError:
-        cancelled = True
-        raise
-    finally:
-        while task is not None and not cancelled and task.cancelling() > before and not context.cancelled:
-            task.uncancel()
 
 
 def _requested() -> bool:

@@ -158,6 +158,8 @@ def _first_line(error: Exception) -> str:
 
 def to_json(value: object) -> Json:
     """The JSON form of any value: of a model, a dataclass or a plain value. Raises: EncodeError."""
+    if type(value) is str:
+        return value
     try:
         return freeze(to_jsonable_python(value, by_alias=True))
     except EncodeError:

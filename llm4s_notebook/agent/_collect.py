@@ -17,14 +17,14 @@ def collect(nodes: MemberNodes, state: ThreadState, context: RunContext) -> Comm
     message = next((one for one in reversed(state[MESSAGES]) if isinstance(one, AssistantMessage) and one.tool_calls), None)
     if message is None:
         raise ConfigError(field="tool loop", problems=["a batch of calls ended, and no message with calls is stored"])
-    results = {one.message.tool_call_id: one.message for one in state[TOOL_RESULTS] if one.message_id == message.id}
-    missing = [call.id for call in message.tool_calls if call.id not in results]
-    stray = [one.message.tool_call_id for one in state[TOOL_RESULTS] if one.message_id != message.id]
-    stray += [id for id in results if all(call.id != id for call in message.tool_calls)]
-    if missing or stray:
-        problems = [f"call '{id}' has no recorded result" for id in missing] + [f"a result for '{id}' belongs to no call" for id in stray]
-        raise ConfigError(field="tool loop", problems=problems)
-    stored = tuple([_placed(results[call.id], context) for call in message.tool_calls])
+    asked = [call.id for call in message.tool_calls]
+    recorded = state[TOOL_RESULTS]
+    results = {one.message.tool_call_id: one.message for one in recorded if one.message_id == message.id}
+    if len(results) != len(recorded) or results.keys() != {*asked}:
+        stray = [one.message.tool_call_id for one in recorded if one.message_id != message.id] + [id for id in results if id not in asked]
+        problems = [f"call '{id}' has no recorded result" for id in asked if id not in results]
+        raise ConfigError(field="tool loop", problems=problems + [f"a result for '{id}' belongs to no call" for id in stray])
+    stored = tuple([_placed(results[id], context) for id in asked])
     command = Command().update(MESSAGES, AppendMessages(stored)).remove(TOOL_RESULTS)
     if state.is_set(CALL_SECRETS):
         command = command.remove(CALL_SECRETS)

@@ -9,7 +9,6 @@ from ..graph import Answer, Block, Command, CompiledGraph, GraphBuilder, NodeRef
 from ._asking_middleware import AskingMiddleware
 from ._call import CallTask, CallWork
 from ._call_input import CallInput
-from ._cancel import without_leftovers
 from ._codec import Codec
 from ._collect import COLLECT_WRITES, collect
 from ._decision import Approve, Decision, Edit, GivenAnswer, Reject
@@ -39,7 +38,7 @@ def compile_family(family: Family, *, version: str, parts: Mapping[str, str]) ->
 
     @builder.implement(entry, writes=INPUT_WRITES, routes=models, bookkeeping=not any(member.stack.before for member in members))
     async def take(given: TurnInput, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(take_in(family, given, (), state, context), context)
+        return await take_in(family, given, (), state, context)
 
     assert take is entry
     for member in members:
@@ -87,13 +86,13 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
     guarded = any(one.stack.after for one in family.guards(member.id))
 
     async def model(_none: None, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(call_model(family, member, (), state, context), context)
+        return await call_model(family, member, (), state, context)
 
     async def call_tool(given: CallInput, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(CallTask(family, member, CallWork(given.call, given.message_id), state, context).run(), context)
+        return await CallTask(family, member, CallWork(given.call, given.message_id), state, context).run()
 
     async def finish(_none: None, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(let_out(family, (), state, context), context)
+        return await let_out(family, (), state, context)
 
     async def gather(_none: None, state: ThreadState, context: RunContext) -> _Result:
         return collect(nodes, state, context)
@@ -110,7 +109,9 @@ def _implement(builder: GraphBuilder, family: Family, member: Member) -> None:
 
 
 def _implement_approval(builder: GraphBuilder, family: Family, member: Member, writes: tuple[StateKey[Any, Any], ...]) -> None:
-    async def approval(request: ApprovalRequest, decision: Decision, state: ThreadState, context: RunContext) -> _Result:
+    async def approval(given: Any, state: ThreadState, context: RunContext) -> _Result:
+        request: ApprovalRequest = given.question
+        decision: Decision = given.answer
         match decision:
             case Approve():
                 work = CallWork(request.call, request.message_id, approved=True, answers=request.answers)
@@ -121,10 +122,7 @@ def _implement_approval(builder: GraphBuilder, family: Family, member: Member, w
                 return CallTask(family, member, CallWork(request.call, request.message_id), state, context).rejected(said)
         return await CallTask(family, member, work, state, context).run()
 
-    async def node(given: Any, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(approval(given.question, given.answer, state, context), context)
-
-    builder.implement(family.nodes[member.id].approval, writes=writes)(node)
+    builder.implement(family.nodes[member.id].approval, writes=writes)(approval)
 
 
 def _implement_ask(
@@ -134,12 +132,12 @@ def _implement_ask(
     ref: ResumeRef[ToolQuestionRequest, Any],
     writes: tuple[StateKey[Any, Any], ...],
 ) -> None:
-    async def node(given: Any, state: ThreadState, context: RunContext) -> _Result:
+    async def ask(given: Any, state: ThreadState, context: RunContext) -> _Result:
         asked: ToolQuestionRequest = given.question
         work = CallWork(asked.call, asked.message_id, asked.approved, asked.answers, question=asked, reply=given.answer)
-        return await without_leftovers(CallTask(family, member, work, state, context).run(), context)
+        return await CallTask(family, member, work, state, context).run()
 
-    builder.implement(ref, writes=writes)(node)
+    builder.implement(ref, writes=writes)(ask)
 
 
 def _implement_asked(
@@ -167,9 +165,6 @@ def _implement_asked(
                 work = CallWork(asked.call, asked.message_id, asked.approved, answers)
                 return await CallTask(family, member, work, state, context).run()
 
-    async def node(given: Any, state: ThreadState, context: RunContext) -> _Result:
-        return await without_leftovers(again(given, state, context), context)
-
     writes: Mapping[MiddlewareHook, tuple[StateKey[Any, Any], ...]] = {
         MiddlewareHook.BEFORE_AGENT: INPUT_WRITES,
         MiddlewareHook.WRAP_MODEL_CALL: (*MODEL_WRITES, *family.secret_keys),
@@ -182,4 +177,4 @@ def _implement_asked(
         MiddlewareHook.WRAP_TOOL_CALL: [],
         MiddlewareHook.AFTER_AGENT: [],
     }
-    builder.implement(ref, writes=writes[hook], routes=routes[hook])(node)
+    builder.implement(ref, writes=writes[hook], routes=routes[hook])(again)

@@ -20,6 +20,10 @@ class Concealer:
     """Knows the secrets of one call, by the dots that are shown for each."""
 
     def __init__(self, values: Mapping[str, Json]) -> None:
+        self._dots: dict[str, str] = {}
+        self._pattern: re.Pattern[str] | None = None
+        if not values:
+            return
         self._dots = {form: dots for dots, value in values.items() for text in _scalars(value) for form in _forms(text)}
         longest_first = sorted(self._dots, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..graph import RunContext, ThreadState
-from ..models import compact
+from ..models import json_bytes
 from ._decision import GivenAnswer
 
 
@@ -46,4 +46,4 @@ def answers_in(context: RunContext | ToolContext) -> tuple[str, Sequence[GivenAn
 
 def idempotency_key(birth_id: str, message_id: str, call_id: str) -> str:
     """SHA-256 over where the call comes from: the thread's birth, the message, the call (D13)."""
-    return hashlib.sha256(compact([birth_id, message_id, call_id]).encode()).hexdigest()
+    return hashlib.sha256(json_bytes([birth_id, message_id, call_id])).hexdigest()

@@ -58,6 +58,7 @@ class FunctionTool(AgentTool, Generic[P, R]):
         self._context_parameters, fields = _parameters(function, self.name, documented[1], namespace or {})
         self._codec = _codec(self.name, fields)
         self._names = tuple(field[0] for field in fields)
+        self._on_the_loop = inspect.iscoroutinefunction(function)
         schema = {keyword: value for keyword, value in self._codec.schema().items() if keyword != "title"}
         self._parameters = FrozenDict(schema)
         self.__doc__ = function.__doc__
@@ -85,7 +86,8 @@ class FunctionTool(AgentTool, Generic[P, R]):
 
     async def execute(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
         given = {**args, **dict.fromkeys(self._context_parameters, context)}
-        made = await call_hook(self.function, **given)
+        function: Callable[..., Any] = self.function
+        made = await function(**given) if self._on_the_loop else await call_hook(function, **given)
         return made if isinstance(made, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(made)
 
 

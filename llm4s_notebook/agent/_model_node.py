@@ -49,7 +49,9 @@ def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
         stored = sent_after(stored, transfer)
         checked = 0
     else:
-        checked = next((at + 1 for at in range(len(stored) - 1, -1, -1) if isinstance(stored[at], AssistantMessage)), 0)
+        checked = len(stored)
+        while checked and not isinstance(stored[checked - 1], AssistantMessage):
+            checked -= 1
     if member.system_prompt is None:
         return ModelRequest(tuple(stored), member.offered), checked
     return ModelRequest((SystemMessage(member.system_prompt), *stored), member.offered), checked + 1 if checked else 0
@@ -57,7 +59,7 @@ def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
 
 def _stored(message: AssistantMessage, context: RunContext) -> AssistantMessage:
     """The message under its own id; a call comes from the model, so it is not an edited one."""
-    calls = tuple(replace(call, edited=False) if call.edited else call for call in message.tool_calls)
+    calls = tuple([replace(call, edited=False) if call.edited else call for call in message.tool_calls])
     return AssistantMessage(message.content, calls, f"{context.task_id}/assistant")
 
 

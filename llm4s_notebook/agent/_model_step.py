@@ -42,11 +42,11 @@ class ModelStep:
     _misasked: ConfigError | None = None
     _built: ModelRequest | None = None
     _watch: CancelWatch = field(init=False)
-    _own: HookContext = field(init=False)
+    _own: RunContext = field(init=False)
 
     def __post_init__(self) -> None:
         self._watch = CancelWatch(self.context)
-        self._own = HookContext(self.context, self.member.id, self.answers)
+        self._own = HookContext(self.context, self.member.id, self.answers) if self.member.stack.model else self.context
 
     async def run(self, request: ModelRequest) -> Completion | None:
         """The completion to store; None when a wrapper asked.
@@ -56,18 +56,19 @@ class ModelStep:
         """
         self._built = request
         completion: Completion | None = None
-        try:
-            completion = await self._layer(0, request)
-        except asyncio.CancelledError:
-            if self._watch.final() or self.asked is None:
-                raise
-        except BaseException:
+        with self._watch:
+            try:
+                completion = await self._layer(0, request)
+            except asyncio.CancelledError:
+                if self._watch.final() or self.asked is None:
+                    raise
+            except BaseException:
+                self._watch.check_seen()
+                if self._misasked is not None:
+                    raise self._misasked from None
+                if self.asked is None:
+                    raise
             self._watch.check_seen()
-            if self._misasked is not None:
-                raise self._misasked from None
-            if self.asked is None:
-                raise
-        self._watch.check_seen()
         if self.asked is not None or completion is None:
             return None
         if problems := message_problems(completion.message):
@@ -132,7 +133,8 @@ class ModelStep:
             raise self._model_failed(ConfigError(field="conversation", problems=problems))
         self.attempts += 1
         attempt = self.attempts
-        announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+        if self.context.followed:
+            announce(self.context, events.ModelCallStarted(self.member.id, attempt))
         try:
             made: object = await self._complete(request, attempt)
         except asyncio.CancelledError:

@@ -89,7 +89,7 @@ class AgentRun:
     async def _result(self, run: Awaitable[RunOutcome]) -> AgentResult:
         thread_id, run_id = self.thread_id, self.run_id
         try:
-            ended = await self._ended(run)
+            ended = await (run if self._listening is None else self._heard(run, self._listening))
         except GuardrailBlocked:
             return await self._blocked()
         except NodeFailed as failed:
@@ -105,12 +105,12 @@ class AgentRun:
             case Completed():
                 return self._reader.result(thread_id, run_id, outcome_status(ended.output, ended.state), ended.state)
 
-    async def _ended(self, run: Awaitable[RunOutcome]) -> RunOutcome:
+    async def _heard(self, run: Awaitable[RunOutcome], listening: Listening) -> RunOutcome:
         try:
             return await run
         finally:
-            if self._listening is not None and self._handle.done:  # else only the one who waited was cancelled
-                self._listening.over()
+            if self._handle.done:  # else only the one who waited was cancelled
+                listening.over()
 
     async def _blocked(self) -> AgentResult:
         """The thread as the block left it: the newest checkpoint that this run wrote."""

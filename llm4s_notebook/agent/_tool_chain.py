@@ -46,11 +46,11 @@ class ToolChain:
 
     async def run(self) -> Made:
         """Raises: MiddlewareFailed, a wrapper's own refusal, or CancelledError - also when a wrapper swallowed it."""
-        try:
-            made = await self._layer(0)
-        finally:
-            self._watch.check_seen()
-        return made
+        with self._watch:
+            try:
+                return await self._layer(0)
+            finally:
+                self._watch.check_seen()
 
     async def _layer(self, depth: int) -> Made:
         self._watch.check()

@@ -149,7 +149,7 @@ def _adapter(kind: type[AgentEvent]) -> TypeAdapter[AgentEvent]:
 
 
 def announce(context: RunContext, event: AgentEvent) -> None:
-    """Emit a durable event with the task's result, or tell a live one now."""
+    """Emit a durable event with the task's result, or tell a live one now. One of many that nobody follows need not be made."""
     if event.durable:
         context.emit(event.name, event)
     elif context.followed:

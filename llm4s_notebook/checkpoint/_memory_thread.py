@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
 from ._event import Custom, EventDraft, EventRecord
@@ -27,6 +28,8 @@ from ._types import (
 )
 from ._value import Value
 
+_LEAVES = {str, int, bool, type(None)}
+_NAMES = {str}
 _payload_text = json.JSONEncoder(allow_nan=False).encode
 
 
@@ -55,7 +58,7 @@ class MemoryThread:
     _checkpoints: dict[str, _Stored] = field(default_factory=dict[str, _Stored])  # oldest first
     _latest: _Stored | None = None
     _writes: list[PendingWrite] = field(default_factory=list[PendingWrite])
-    _events: list[EventDraft] = field(default_factory=list[EventDraft])  # from number _floor; a custom payload is JSON text (R6.2)
+    _events: list[EventDraft] = field(default_factory=list[EventDraft])  # from number _floor; a custom payload is a copy (R6.2)
     _next_event: int = 1
     _floor: int = 1  # the smallest event number still there, or the next one
 
@@ -119,8 +122,8 @@ class MemoryThread:
         if not isinstance(event, Custom):
             return draft
         try:
-            payload = _payload_text(event.payload)
-        except (TypeError, ValueError) as error:
+            payload = _own(event.payload)
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidCommit(reason=f"the payload of event '{event.name}' is not JSON: {error}", thread_id=self.thread_id) from error
         kept = Custom(event.name, event.version, payload)
         return EventDraft(draft.run_id, kept, draft.timestamp, draft.checkpoint_id, draft.task_id, draft.node_id)
@@ -260,4 +263,16 @@ def _shape(entries: Entries, section: str, name: str) -> Shape:
 
 def _read(draft: EventDraft) -> EventDraft:
     event = draft.event
-    return draft.replaced(event=replace(event, payload=json.loads(event.payload))) if isinstance(event, Custom) else draft
+    return draft.replaced(event=replace(event, payload=_own(event.payload))) if isinstance(event, Custom) else draft
+
+
+def _own(value: Any) -> Any:
+    """A copy of a JSON value in which nothing is anybody else's. Raises: TypeError, ValueError for what is no JSON; RecursionError."""
+    kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # of anything
+    if kind in _LEAVES:
+        return value
+    if kind is dict and {*map(type, value)} <= _NAMES:
+        return {name: one if type(one) in _LEAVES else _own(one) for name, one in value.items()}
+    if kind is list:
+        return [_own(one) for one in value]
+    return json.loads(_payload_text(value))  # a number that is not whole, or whatever else has a JSON form

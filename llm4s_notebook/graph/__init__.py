@@ -23,6 +23,7 @@ from ._resumed import Resumed
 from ._runtime import GraphRuntime
 from ._state import ThreadState
 from ._topology import GraphTopology, JoinShape, NodeShape
+from ._value_path import value_path
 
 __all__ = [
     "Answer",
@@ -63,4 +64,5 @@ __all__ = [
     "events",
     "given_answers",
     "task_records",
+    "value_path",
 ]

@@ -87,7 +87,7 @@ def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -
         key = operation.key
         if key.id not in declared or (declared[key.id] is not key and declared[key.id] != key):
             raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
-    return tuple([encode_operation(operation) for operation in operations])
+    return tuple(map(encode_operation, operations))
 
 
 def encode_operation(operation: Operation) -> Write:

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ..errors import DecodeError, EncodeError
-from ._exact import Kinds, exact_kinds
+from ._exact import WHOLE, Kinds, exact_kinds
 from ._frozen import is_shareable
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def encode_json(value: object, what: str = "the value") -> bytes:
     """Any JSON value, model or dataclass as compact JSON text. Raises: EncodeError."""
     try:
         data = to_json(value, by_alias=True)
-        if b"NaN" in data or b"Infinity" in data or len(data) > _MOST_DIGITS:
+        if b"NaN" in data or b"Infinity" in data or data[_MOST_DIGITS:]:
             _check_numbers(data)
         return data
     except (PydanticSerializationError, ValueError, TypeError, RecursionError) as error:
@@ -113,18 +113,25 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
-        return self.settle(value)[0]
+        return self.settle(value, text_only=True)[0]
 
-    def settle(self, value: T) -> tuple[bytes, T]:
+    def settle(self, value: T, *, text_only: bool = False) -> tuple[bytes, T]:
         """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
         kind = type(value)
         if kind in self._exact:
             check = self._exact[kind]
-            if check is None or check(value):
-                try:
-                    return _write(value), value
-                except UnicodeEncodeError:  # half a surrogate pair: pydantic says below what is wrong
-                    pass
+            try:
+                exact = WHOLE if check is None else check(value)
+                if exact:
+                    data = _write(value)
+                    if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
+                        return data, value if exact == WHOLE or text_only else self._load(data, strict=True)
+            except (
+                ValueError,
+                OverflowError,
+                RecursionError,
+            ):  # half a surrogate pair, or a number too long: pydantic says below what is wrong
+                pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
             if b"NaN" in data or b"Infinity" in data:

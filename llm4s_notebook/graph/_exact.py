@@ -1,22 +1,32 @@
 """Which values are certain to be what their JSON text decodes to: they are written, and not read back to be sure (D4, D17).
 
-That is told once from the schema that pydantic made of the declared type. A value is exact when it is a text, a whole number of
-64 bits, a boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and
-pydantic checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such
-a value, and two readers cannot tell it from what its text gives. Of everything else nothing is assumed.
+That is told once from the schema that pydantic made of the declared type. A value is exact when it is a text, a whole number, a
+boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and pydantic
+checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such a value,
+and two readers cannot tell it from what its text gives. One that holds JSON objects or arrays besides is exact in its text only:
+its readers are given what that decodes to. Of everything else nothing is assumed.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
-Kinds: TypeAlias = "dict[type[Any], Callable[[Any], bool] | None]"
-"""The types that exact values of a place have, and what is left to be looked at in a value of each: None where nothing is."""
+from ..models import FrozenDict, FrozenList
 
-_WORD = 1 << 63
+INEXACT: Final = 0
+TEXT: Final = 1
+"""Its text is certain; what it decodes to is another object."""
+WHOLE: Final = 2
+"""It is what its text decodes to."""
+
+Check: TypeAlias = Callable[[Any], int]
+Kinds: TypeAlias = "dict[type[Any], Check | None]"
+"""The types that exact values of a place have, with what tells how exact a value of it is; None for those that are WHOLE."""
+
 _IGNORED = {"type", "ref", "metadata"}
 _FIELD = {"type", "name", "schema", "metadata", "init", "kw_only"}
 _CLASS = _IGNORED | {"cls", "fields", "schema", "config", "slots", "frozen", "post_init", "cls_name", "generic_origin"}
@@ -45,17 +55,20 @@ class _Reading:
             case "none" if not own:
                 return {types.NoneType: None}
             case "int" if not own:
-                return {int: _is_word}
+                return {int: None}
             case "any" if not own:
-                return {str: None, bool: None, types.NoneType: None, int: _is_word}
+                return dict(_JSON)
             case "literal" if own == {"expected"} and all(type(one) is str for one in schema["expected"]):
-                return {str: frozenset(schema["expected"]).__contains__}
+                return {str: _one_of(schema["expected"])}
             case "default" if own <= {"schema", "default", "default_factory"}:
                 return self.of(schema["schema"])
             case "nullable" if own == {"schema"}:
                 return {**self.of(schema["schema"]), types.NoneType: None}
             case "tuple" if own == {"items_schema", "variadic_item_index"} and len(schema["items_schema"]) == 1:
                 return {tuple: _all_exact(self.of(schema["items_schema"][0]))}
+            case "dict" if own <= {"keys_schema", "values_schema", "strict"} and self.of(schema["keys_schema"]) == {str: None}:
+                check = _object_exact(self.of(schema["values_schema"]))
+                return {dict: check, FrozenDict: check}
             case "tagged-union" if own <= {"choices", "discriminator", "strict", "from_attributes"}:
                 return self._choices(schema)
             case "dataclass" if schema.keys() <= _CLASS and schema.get("config", {}).keys() <= _CONFIG:
@@ -91,7 +104,7 @@ class _Reading:
             inner["type"] == "dataclass-args"
             and not inner.get("computed_fields")
             and all(field.keys() <= _FIELD and field.get("init", True) for field in fields)
-            and [field["name"] for field in fields] == list(kind.__dataclass_fields__)
+            and [field["name"] for field in fields] == [field.name for field in dataclasses.fields(kind)]
         )
         lasting = kind.__dataclass_params__.frozen and kind.__dictoffset__ == 0
         unchanged = not hasattr(kind, "__post_init__") or kind.__dict__.get("exact_once_made") is True
@@ -100,37 +113,69 @@ class _Reading:
         return {kind: _fields_exact([(field["name"], self.of(field["schema"])) for field in fields])}
 
 
-def _is_word(value: int) -> bool:
-    return -_WORD <= value < _WORD
+def _one_of(words: Iterable[str]) -> Check:
+    return cast("Check", dict.fromkeys(words, WHOLE).get)  # of another word it gives None, which is as good as INEXACT
 
 
-def _all_exact(kinds: Kinds) -> Callable[[tuple[Any, ...]], bool]:
-    def check(items: tuple[Any, ...]) -> bool:
+def _all_exact(kinds: Kinds) -> Check:
+    def check(items: tuple[Any, ...]) -> int:
+        found = WHOLE
         for item in items:
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
             if kind not in kinds:
-                return False
+                return INEXACT
             deeper = kinds[kind]
-            if deeper is not None and not deeper(item):
-                return False
-        return True
+            if deeper is not None and (inner := deeper(item)) != WHOLE:
+                if not inner:
+                    return INEXACT
+                found = TEXT
+        return found
 
     return check
 
 
-def _fields_exact(fields: list[tuple[str, Kinds]]) -> Callable[[Any], bool]:
+def _fields_exact(fields: list[tuple[str, Kinds]]) -> Check:
     names = [name for name, _ in fields]
     places = [kinds for _, kinds in fields]
     read = attrgetter(*names, names[0])  # of one name it would give no tuple
 
-    def check(value: Any) -> bool:
+    def check(value: Any) -> int:
+        found = WHOLE
         for item, kinds in zip(read(value), places):  # noqa: B905 - the name that was read twice is left over
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
             if kind not in kinds:
-                return False
+                return INEXACT
             deeper = kinds[kind]
-            if deeper is not None and not deeper(item):
-                return False
-        return True
+            if deeper is not None and (inner := deeper(item)) != WHOLE:
+                if not inner:
+                    return INEXACT
+                found = TEXT
+        return found
 
     return check
+
+
+def _object_exact(kinds: Kinds) -> Check:
+    def check(value: dict[Any, Any]) -> int:
+        for name, item in value.items():
+            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
+            if type(name) is not str or kind not in kinds:
+                return INEXACT
+            deeper = kinds[kind]
+            if deeper is not None and not deeper(item):
+                return INEXACT
+        return TEXT
+
+    return check
+
+
+_JSON: Kinds = {str: None, bool: None, types.NoneType: None, int: None}
+"""Plain JSON, but for numbers that are not whole: two libraries do not write all of them in the same way."""
+_object, _items = _object_exact(_JSON), _all_exact(_JSON)
+
+
+def _array(items: Any) -> int:
+    return min(_items(items), TEXT)
+
+
+_JSON.update({dict: _object, FrozenDict: _object, list: _array, FrozenList: _array})

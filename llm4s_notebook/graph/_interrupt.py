@@ -17,6 +17,7 @@ from ._answer import Answer, Answers
 from ._breakpoint import let_through
 from ._codec import NULL, decode_json, encode_json
 from ._execution import Execution, Parked, Task
+from ._value_path import value_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,12 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
         except ValueError as reason:
             return [_invalid(parked, f"the answer has no JSON form: {reason}")]
         return [
-            ResumeProblem(interrupt_id=parked.id, code="invalid", message=fault["msg"], path=_path_into(plain, fault["loc"], fault["type"]))
+            ResumeProblem(
+                interrupt_id=parked.id,
+                code="invalid",
+                message=fault["msg"],
+                path=value_path(plain, fault["loc"], missing=fault["type"] == "missing"),
+            )
             for fault in error.errors(include_url=False, include_context=False, include_input=False)
         ]
     data = b'{"question":' + parked.data + b',"answer":' + answer + b"}"
@@ -125,18 +131,3 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
 def _invalid(parked: Parked, message: str) -> ResumeProblem:
     return ResumeProblem(interrupt_id=parked.id, code="invalid", message=message)
 
-
-def _path_into(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | int, ...]:
-    """The part of a fault's location that points into the answer; names of union members and the like are left out."""
-    path: list[str | int] = []
-    here = value
-    for index, step in enumerate(loc):
-        if isinstance(here, dict) and step in here:
-            path.append(step)
-            here = cast(dict[Any, Any], here)[step]
-        elif isinstance(here, list) and isinstance(step, int) and 0 <= step < len(cast(list[Any], here)):
-            path.append(step)
-            here = cast(list[Any], here)[step]
-        elif kind == "missing" and index == len(loc) - 1:
-            path.append(step)
-    return tuple(path)

@@ -57,11 +57,11 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
         line = b'{"task":%b,"node":%b,"ending":"%b"' % (id, nodes[task.node].text, ending)
         if result.ending is not Ending.BLOCKED and following.blocked is None:
             if task.input != NULL:
-                line += b',"input":' + task.input if inline or len(task.input) <= _SHORT else b',"input_of":' + id
+                line += b',"input":' + task.input if inline or not task.input[_SHORT:] else b',"input_of":' + id
             if result.writes:
                 shown = [
                     update_record(plan, write, write.data)
-                    if write.data is None or len(write.data) <= _SHORT
+                    if write.data is None or not write.data[_SHORT:]
                     else _long_update(plan, following, write, index)
                     for index, write in enumerate(result.writes, at)
                 ]
@@ -97,10 +97,11 @@ def _long_update(plan: Plan, following: Advance, write: Write, index: int) -> by
 def _referring(data: bytes, items: Mapping[int, bytes]) -> bytes:
     """JSON text with a reference in place of every long object in it that is one of these list items."""
     for place, item in items.items():
-        if len(item) > _SHORT and item.startswith(b"{"):
+        if item[_SHORT:] and item[:1] == b"{":
             before, found, after = data.partition(item)
             # an object's text is an object wherever no string is open before it
-            if found and _ESCAPED.sub(b"", before).count(b'"') % 2 == 0:
+            quotes = _ESCAPED.sub(b"", before) if b"\\" in before else before
+            if found and quotes.count(b'"') % 2 == 0:
                 data = b'%b{"$item":%d}%b' % (before, place, after)
     return data
 

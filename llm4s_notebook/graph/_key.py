@@ -27,10 +27,12 @@ class StateKey(Generic[A, U]):
         "_fingerprint",
         "_initial",
         "appends",
+        "closing",
         "codec",
         "id",
         "initial_data",
         "item",
+        "opening",
         "reduce",
         "replaces",
         "text",
@@ -57,6 +59,9 @@ class StateKey(Generic[A, U]):
             raise ConfigError(field="version", problems=[f"state key '{id}' has version {version}; versions count from 1"])
         self.id = id
         self.text = encode_json(id)
+        self.opening = b'{"key":%b,"value":' % self.text
+        self.closing = b',"version":%d}' % version if version != 1 else b"}"
+        """What stands before and after the text of an update in a record of it."""
         self.version = version
         """The schema version written beside a stored value."""
         self.codec: Codec[A] = Codec(value, version=version, migrations=migrations)

@@ -125,9 +125,7 @@ def update_record(plan: Plan, write: Write, value: bytes | None) -> bytes:
     key = plan.keys[write.key]
     if value is None:
         return b'{"key":%b,"remove":true}' % key.text
-    if key.version == 1:
-        return b'{"key":%b,"value":%b}' % (key.text, value)
-    return b'{"key":%b,"value":%b%b}' % (key.text, value, _version(key.version))
+    return key.opening + value + key.closing
 
 
 def read_routes(record: Any) -> tuple[BoundRoute, ...]:

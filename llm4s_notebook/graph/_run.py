@@ -264,10 +264,11 @@ class Run:
     def _untold(self, results: list[TaskResult], now: datetime) -> list[EventDraft]:
         """The events of the tasks that the ledger was not handed yet, in frontier order."""
         told: list[EventDraft] = []
+        noted, ended_at, latest = self._noted, self._ended_at, self._ledger.latest
         for one in results:
             id = one.task.id
-            if id not in self._noted:
-                told += self._drafts.task_events(self._ledger.latest, one, self._ended_at.get(id, now))
+            if id not in noted:
+                told += self._drafts.task_events(latest, one, ended_at[id] if id in ended_at else now)  # noqa: SIM401 - a call less
         return told
 
     async def _keep(self, results: list[TaskResult]) -> None:

@@ -233,7 +233,7 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
     if not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
     shared = item.shareable
-    new = cast("list[Any]", current)
+    new: list[Any] = current  # pyright: ignore[reportUnknownVariableType]  # of anything
     if not shared:
         new = [item.encode(one) for one in new]
     old: list[Any] = before.items if type(before) is ListSlot else []

@@ -2,7 +2,7 @@
 
 from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatClient, ToolHints, ToolSpec
 from ._conversation import call_id_problems, conversation_problems, message_problems
-from ._json import FrozenDict, FrozenList, Json, compact, freeze, thaw
+from ._json import FrozenDict, FrozenList, Json, compact, freeze, json_bytes, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
 from ._scripted import BreaksOff, ScriptedClient, ScriptExhausted, calls
 from ._usage import ModelUsage, Usage, UsageSummary
@@ -36,6 +36,7 @@ __all__ = [
     "compact",
     "conversation_problems",
     "freeze",
+    "json_bytes",
     "message_problems",
     "thaw",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._json import Json, compact
+from ._json import Json, json_bytes
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 
 
@@ -38,7 +38,7 @@ def _unfit(what: str, value: Json) -> str | None:
     if value is None or (isinstance(value, str) and value.isascii()):
         return None
     try:
-        compact(value).encode()
+        json_bytes(value)
     except ValueError as error:
         return f"{what} has no JSON form: {error}"
     return None

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias, cast
 
+import msgspec.json
+
 from ..errors import EncodeError
 
 Json: TypeAlias = Any
@@ -97,9 +99,15 @@ def thaw(value: Json) -> Json:
     return value
 
 
+def json_bytes(value: Json) -> bytes:
+    """Compact JSON text for a program to read: `compact` in a tenth of its time, of whose text numbers that are not whole may differ."""
+    return _json_bytes(value)
+
+
 def compact(value: Json) -> str:
     """Compact JSON text: no spaces, text as it is, no NaN."""
     return _compact(value)
 
 
+_json_bytes = msgspec.json.Encoder().encode
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

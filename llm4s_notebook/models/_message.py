@@ -17,6 +17,7 @@ ToolResultOutcome: TypeAlias = Literal["succeeded", "errored", "denied", "reject
 class ToolCall:
     """A call the model asks for. `arguments` is read-only JSON; `edited` is true once a reviewer has changed them."""
 
+    exact_once_made: ClassVar[bool] = True  # to its __post_init__ a call that is made has nothing left to change (graph/_exact.py)
     id: str
     name: str
     arguments: Json = None
@@ -51,7 +52,7 @@ class UserMessage:
 class AssistantMessage:
     """What the model answered: text, tool calls, or both."""
 
-    exact_once_made: ClassVar[bool] = True  # to its __post_init__ a message that is made has nothing left to change (graph/_exact.py)
+    exact_once_made: ClassVar[bool] = True  # as in ToolCall
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     id: str = ""

@@ -17,6 +17,9 @@ class Usage:
     cost: float | None = None
 
 
+_NOTHING_SAID = Usage(0, 0)
+
+
 def _total_cost(a: float | None, b: float | None) -> float | None:
     return b if a is None else a if b is None else a + b
 
@@ -32,14 +35,16 @@ class ModelUsage:
 
     def adding(self, usage: Usage | None) -> ModelUsage:
         """Count one more request; without a usage it counts with zero tokens (1.5.3)."""
-        if usage is None:
-            return ModelUsage(self.requests + 1, self.input_tokens, self.output_tokens, self.cost)
+        used = usage or _NOTHING_SAID
         return ModelUsage(
             self.requests + 1,
-            self.input_tokens + usage.input_tokens,
-            self.output_tokens + usage.output_tokens,
-            _total_cost(self.cost, usage.cost),
+            self.input_tokens + used.input_tokens,
+            self.output_tokens + used.output_tokens,
+            _total_cost(self.cost, used.cost),
         )
+
+
+_NO_REQUEST = ModelUsage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,12 @@ class UsageSummary:
 
     def adding(self, model: str, usage: Usage | None) -> UsageSummary:
         """The summary with one more request of `model`."""
-        total = ModelUsage(self.requests, self.input_tokens, self.output_tokens, self.cost).adding(usage)
-        by_model = {**self.by_model, model: self.by_model.get(model, ModelUsage()).adding(usage)}
-        return UsageSummary(total.requests, total.input_tokens, total.output_tokens, total.cost, FrozenDict(by_model))
+        used = usage or _NOTHING_SAID
+        by_model = {**self.by_model, model: self.by_model.get(model, _NO_REQUEST).adding(usage)}
+        return UsageSummary(
+            self.requests + 1,
+            self.input_tokens + used.input_tokens,
+            self.output_tokens + used.output_tokens,
+            _total_cost(self.cost, used.cost),
+            FrozenDict(by_model),
+        )

@@ -112,9 +112,7 @@ def _query(result: AgentResult, requests: dict[str, AnyRequest]) -> str | None:
 # -- cards -----------------------------------------------------------------------------------------------------------
 
 
-def _card(
-    review: PendingReview, request: AnyRequest, reviews_guardrails: ReviewsGuardrails, is_destructive: IsDestructive
-) -> PendingCard:
+def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: ReviewsGuardrails, is_destructive: IsDestructive) -> PendingCard:
     approval = request if isinstance(request, ApprovalRequest) else None
     node = _node(review, request)
     return PendingCard(

@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from datetime import datetime
 from typing import Any, TypeVar
 
 from ..checkpoint import Clock
 from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, ResumeProblem
 from ..graph import RunConfig
-from ..wire import PendingCard, SessionState
+from ..wire import SessionState
 from ._answers import Pair
 from ._blocked import blocked_turns
 from ._board import Board, Underway
@@ -51,8 +50,7 @@ class Conductor:
         self.board = Board(thread, thread_id, self.reader, breakpoints, clock, self.home)
         self.answered: Observers[tuple[str, ...]] = Observers()
         self.ended_by: Exception | None = None
-        self._recorder = None if decisions is None else Recorder(decisions, thread_id, self.board.seen)
-        self._query: tuple[str | None, Any] = (None, None)  # of the turn that this run id began
+        self._recorder = None if decisions is None else Recorder(decisions, thread_id, self.reader, self.board)
         self._clock = clock
         self._moved()
         self.home.adopt()
@@ -155,14 +153,16 @@ class Conductor:
         async def admit() -> Run:
             self._refuse_answered(answers)
             self.reader.log.will_answer(summaries or {})
-            cards = await self._cards_of(answers)
+            if self._recorder is not None:
+                await self._recorder.will_record(answers)
             try:
                 run = await self.thread.resume(self.thread_id, answers, self.breakpoints.applied_to(config))
             except InvalidResume as refusal:
                 await self.reader.read()
                 raise self.reader.log.explained(refusal, self.reader.stored.waiting.values()) from refusal
             ids = tuple(interrupt_id for interrupt_id, _ in answers)
-            self._record(answers, cards, decided, config.principal, run.run_id)
+            if self._recorder is not None:  # before anything else may come between (L2.2)
+                self._recorder.record(answers, at=decided, who=config.principal, run=run.run_id)
             await self.reader.read_events()  # first: a card that is gone and in no log would be an unknown one
             self.reader.without(ids)
             self.answered.tell(ids)
@@ -181,41 +181,6 @@ class Conductor:
             problems = [ResumeProblem(interrupt_id=interrupt_id, code="answered", message="already answered") for interrupt_id in late]
             refusal = InvalidResume(graph_id=self.thread.graph.id, problems=problems)
             raise self.reader.log.explained(refusal, self.reader.stored.waiting.values())
-
-    # -- the decision log --------------------------------------------------------------------------------------------
-
-    async def _cards_of(self, answers: Sequence[Pair]) -> Mapping[str, PendingCard]:
-        """What the answers were given to, where they are recorded: it may have come to wait in another kernel."""
-        if self._recorder is None:
-            return {}
-        if any(interrupt_id not in self.reader.stored.waiting for interrupt_id, _ in answers):
-            await self.reader.read()
-        return {card.id: card for card in self.reader.stored.cards}
-
-    def _record(self, answers: Sequence[Pair], cards: Mapping[str, PendingCard], at: datetime, who: str | None, run: str) -> None:
-        """Write down what has just been admitted, before anything else may come between (L2.1)."""
-        if self._recorder is None:
-            return
-        turn = self.reader.log.turn
-        query = self._query[1] if turn is not None and self._query[0] == turn else self.reader.stored.query
-        trouble = self._recorder.record(answers, cards, at=at, who=who, turn=turn, run=run, query=query)
-        if self.board.underway is not None:
-            self.board.underway.trouble = trouble
-
-    def _look_for_gaps(self) -> None:
-        """A thread opened anew: say which answers of its last turn the log does not have (L2.2)."""
-        if self._recorder is None:
-            return
-        try:
-            left_out = self._recorder.left_out(self.reader.log.of_turn(), self.reader.log.turn)
-        except Llm4sError as unreadable:
-            self.board.show(unreadable)
-        else:
-            if left_out:
-                self.board.say(self._recorder.said_of(left_out))
-                _log.warning("%s", self.board.notice)
-
-    # -- going on, giving up -----------------------------------------------------------------------------------------
 
     async def recover(self, config: RunConfig, *, admitted: Told | None = None, quiet: bool = False) -> Any:
         """Continue an unfinished turn."""
@@ -265,8 +230,8 @@ class Conductor:
                 async with self._turnstile:
                     await self.reader.read()
                 self._ended_elsewhere()
-                if first:
-                    self._look_for_gaps()
+                if first and self._recorder is not None:
+                    self._recorder.look_for_gaps()
                 self.board.touch(now=True)
 
         await self.home.call(work)
@@ -324,7 +289,8 @@ class Conductor:
         try:
             if not self.reader.was_read:
                 await self.reader.read()
-                self._look_for_gaps()
+                if self._recorder is not None:
+                    self._recorder.look_for_gaps()
             run = await admit()
         except BaseException as error:
             await self._refused(error, quiet)
@@ -333,8 +299,8 @@ class Conductor:
             self._at_rest()
             return self.reader.stored.result
         underway.run, board.notice, board.error, self.ended_by = run, None, None, None
-        if query is not None:
-            self._query = (run.run_id, query)
+        if query is not None and self._recorder is not None:
+            self._recorder.asked(query, run.run_id)
         if underway.trouble is not None:
             board.show(underway.trouble)
         if underway.cancelling:

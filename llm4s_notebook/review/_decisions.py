@@ -36,17 +36,21 @@ class Decisions:
             next_step="choose one with log.of(turn=…) or log.of(thread_id, turn=…)",
         )
 
-    def for_turn(self, query: Any, present: str | None) -> RecordedTurn | None:
+    def for_turn(self, query: Any, last: str | None, *, open: bool) -> RecordedTurn | None:
         """The turn to replay: the only one; else the one that the thread is in the middle of; else the one of this query (L3.1).
-        None where there is none.
+
+        `last` is the thread's last turn, and `open` says that it is in the middle of it. None where no turn is recorded.
 
         Raises: ConfigError listing the turns where that is not one.
         """
         if not self.turns:
             return None
         if len(self.turns) > 1:
-            same = [turn for turn in self.turns if present is not None and turn.turn == present]
-            found = same or [turn for turn in self.turns if query is not None and turn.query == query]
+            same = [turn for turn in self.turns if last is not None and turn.turn == last]
+            asked = [turn for turn in self.turns if query is not None and turn.query == query]
+            found = same if open and same else asked
+            if len(found) > 1:  # asked the same more than once
+                found = [turn for turn in found if turn in same]
             if len(found) == 1:
                 return found[0]
         return self.only("and which of them to replay cannot be told")

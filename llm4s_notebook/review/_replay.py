@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any, cast
+from itertools import takewhile
+from typing import Any, NamedTuple, cast
 
 from ..errors import NOTHING, ConfigError, DecisionMismatch, ShownDifference
 from ..models import Json
@@ -17,6 +17,14 @@ from ._shown import shown_of
 
 class UnusedDecisions(UserWarning):
     """A replayed turn ended before all of its recorded decisions were asked for."""
+
+
+class _Waits(NamedTuple):
+    """Something that waits now."""
+
+    id: str
+    kind: str
+    shown: dict[str, Json]
 
 
 class Replay:
@@ -44,52 +52,77 @@ class Replay:
 
     def answered_before(self, interrupt_ids: Sequence[str]) -> None:
         """These were answered in this turn before the replay began: it goes on behind them."""
-        self._left = [record for record in self._left if record.interrupt_id not in interrupt_ids]
+        answered = set(interrupt_ids)
+        self._left = [record for record in self._left if record.interrupt_id not in answered]
 
     def next(self, cards: Sequence[PendingCard]) -> list[Pair]:
         """The answers that were sent next, to what waits now; empty when there are no more.
 
         Raises: DecisionMismatch where one was made on something else.
         """
-        due = list(next(self._groups(), ()))
-        by_id = {card.id: card for card in cards}
-        free = [card for card in cards if card.id not in {record.interrupt_id for record in due}]
+        self._left = self._where_it_holds(cards)
+        due = _first(self._left)
+        named = {record.interrupt_id for record in due}
+        waiting = {card.id: _Waits(card.id, card.kind, shown_of(card)) for card in cards}
+        free = [one for one in waiting.values() if one.id not in named]
         pairs: list[Pair] = []
         for record in due:
-            card = by_id.get(record.interrupt_id)
-            if card is None:  # ids count along a thread, so on another thread it may have another one
-                card = next((one for one in free if (one.kind, shown_of(one)) == (record.kind, record.shown)), None)
-                card = card or self._nearest(record, free)
-            self._check(record, card)
-            free = [one for one in free if one.id != card.id]
-            pairs.append((card.id, self._instead.get(record.interrupt_id, record.answered)))
+            one = waiting.get(record.interrupt_id)
+            if one is None:  # ids count along a thread, so on another thread it may have another one
+                one = next((one for one in free if (one.kind, one.shown) == (record.kind, record.shown)), None)
+                one = one or self._nearest(record, free)
+                free.remove(one)
+            self._check(record, one)
+            pairs.append((one.id, self._instead.get(record.interrupt_id, record.answered)))
         self._left = self._left[len(due) :]
         return pairs
 
+    def _where_it_holds(self, cards: Sequence[PendingCard]) -> list[DecisionRecord]:
+        """What is left, without the breakpoints due now at which nothing is held: to proceed decides nothing of a turn, and holds
+        that a person set by hand are not set in a replay."""
+        held = {(card.node, card.phase) for card in cards if card.kind == "BREAKPOINT"}
+        left = list(self._left)
+        while True:
+            due = _first(left)
+            stays = [record for record in due if record.kind != "BREAKPOINT" or _place(record.shown) in held]
+            left = [*stays, *left[len(due) :]]
+            if stays or not due:
+                return left
+
     def unused(self) -> list[str]:
         """A line for each decision that was not asked for."""
-        return [f"the decision on '{record.interrupt_id}' ({_about(record.shown)}) was not asked for" for record in self._left]
+        return [
+            f"the decision on '{record.interrupt_id}' ({_about(record.shown)}) was not asked for"
+            for record in self._left
+            if record.kind != "BREAKPOINT"
+        ]
 
-    def _groups(self) -> Iterator[list[DecisionRecord]]:
-        """What was sent together; a decision of which the log does not say so was sent alone."""
-        for _, group in groupby(enumerate(self._left), key=lambda at: at[1].run or at[0]):
-            yield [record for _, record in group]
-
-    def _nearest(self, record: DecisionRecord, cards: Sequence[PendingCard]) -> PendingCard:
+    def _nearest(self, record: DecisionRecord, free: Sequence[_Waits]) -> _Waits:
         """What is most likely meant, to say how it differs. Raises: DecisionMismatch where nothing comes near."""
-        for card in cards:
-            if card.kind == record.kind and _about(shown_of(card)) == _about(record.shown):
-                return card
-        waiting = [_whole(card.kind, shown_of(card)) for card in cards] or NOTHING
+        for one in free:
+            if one.kind == record.kind and _about(one.shown) == _about(record.shown):
+                return one
+        waiting = [_whole(one.kind, one.shown) for one in free] or NOTHING
         difference = ShownDifference(field="what waits", decided_on=_whole(record.kind, record.shown), now=waiting)
         raise DecisionMismatch(thread_id=self._thread_id, interrupt_id=record.interrupt_id, differences=[difference])
 
-    def _check(self, record: DecisionRecord, card: PendingCard) -> None:
-        differences = list(_differences(_whole(record.kind, record.shown), _whole(card.kind, shown_of(card)), ""))
+    def _check(self, record: DecisionRecord, one: _Waits) -> None:
+        differences = list(_differences(_whole(record.kind, record.shown), _whole(one.kind, one.shown), ""))
         if differences:
-            if card.id != record.interrupt_id:
-                differences.insert(0, ShownDifference(field="interrupt", decided_on=record.interrupt_id, now=card.id))
+            if one.id != record.interrupt_id:
+                differences.insert(0, ShownDifference(field="interrupt", decided_on=record.interrupt_id, now=one.id))
             raise DecisionMismatch(thread_id=self._thread_id, interrupt_id=record.interrupt_id, differences=differences)
+
+
+def _first(records: Sequence[DecisionRecord]) -> list[DecisionRecord]:
+    """What was sent first, together; a decision of which the log does not say so was sent alone."""
+    run = records[0].run if records else None
+    return list(records[:1] if run is None else takewhile(lambda record: record.run == run, records))
+
+
+def _place(shown: Json) -> tuple[Json, Json]:
+    fields = cast("dict[str, Json]", shown) if isinstance(shown, dict) else {}
+    return fields.get("node"), fields.get("phase")
 
 
 def _whole(kind: str, shown: Json) -> Json:

@@ -161,7 +161,9 @@ async def _answering(session: Session, query: Any, given: Given) -> _Answering:
     if isinstance(given, DecisionLog | Decisions):
         await session.refresh()
         decisions = given.of() if isinstance(given, DecisionLog) else given
-        return _Recorded(session, Replay(decisions.for_turn(query, session.turn), decisions.instead, session.thread_id))
+        in_the_middle = session.state().status in ("suspended", "unfinished")
+        turn = decisions.for_turn(query, session.turn, open=in_the_middle)
+        return _Recorded(session, Replay(turn, decisions.instead, session.thread_id))
     return _Asked(session, given) if callable(given) else _Prepared(session, given)
 
 

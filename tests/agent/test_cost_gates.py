@@ -21,8 +21,8 @@ from llm4s_notebook.models import ScriptedClient, calls
 
 from .support import ConfirmTool, Environment, Gate, Region, Wrap, call, echo
 
-MOST_CALLS = 1_500
-"""The goal of performance.md (D18). It may only be lowered."""
+MOST_CALLS = 1_400
+"""Below the goal of performance.md, which is 1,500 (D18). It may only be lowered."""
 
 Cost = tuple[int, int, int, int, int]
 

@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 from .driver import SECONDS, Lab
 from .server import LabServer, lab_server
@@ -30,13 +30,23 @@ FLAGS = [
 ]
 
 
+def found_browser() -> str | None:
+    """The Chromium to use, if there is one."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Start the machine's Chromium, without a window."""
+    path = found_browser()
+    if path is None:
+        raise RuntimeError("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
+    return playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if path is None:
-        pytest.fail("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, headless=True, args=FLAGS)
+        browser = launch(playwright)
         yield browser
         browser.close()
 

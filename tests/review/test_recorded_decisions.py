@@ -291,6 +291,20 @@ async def test_a_full_disk_is_shown_and_the_turn_goes_on(
     assert decided(log) == [("2.1", APPROVED), ("2.0", APPROVED)]
 
 
+async def test_many_answers_that_were_not_written_are_told_in_one_line(log: DecisionLog, monkeypatch: pytest.MonkeyPatch):
+    """L2.3: sent together they are one write; the message names ten of them."""
+    session = Session(Shop().agent(deployments(*map(str, range(12))), "out"), "t", decisions=log)
+    await session.run("ship")
+    everything = [pending.approve() for pending in session.result.pending]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.EIO, "broken")))
+        await session.answer(everything[:11])
+    assert "to 2.0, 2.1" in str(session.error)
+    assert "2.9 and 1 more was taken" in str(session.error)
+    await session.answer(everything[11])
+    assert [one.interrupt_id for one in log.records()] == [answer.id for answer in everything]
+
+
 async def test_the_log_may_be_moved_away_while_a_session_lives(log: DecisionLog):
     """L1.3: a new file begins; nothing is written into the old one."""
     session = Session(Shop().agent(deployments("1.0", "2.0"), "out"), "t", decisions=log)

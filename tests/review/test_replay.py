@@ -15,6 +15,7 @@ from llm4s_notebook.agent import AgentNode, Answer, Completed, Suspended
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.errors import ConfigError, DecisionMismatch, PendingInterrupts, ShownDifference
 from llm4s_notebook.examples.release import QUERY, release_agent, reviewer, script
+from llm4s_notebook.graph import BreakpointPhase
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session, UnusedDecisions, register
 
@@ -332,6 +333,9 @@ async def test_a_turn_in_the_middle_is_gone_on_with(tmp_path: Path, log: Decisio
         session = Session(Shop().agent("two", store=store), "t", decisions=log)
         await session.open()
         await session.answer(session.result.pending[0].approve())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # the cell of the last turn, run again, shows its result
+            assert (await review(session, "same", answers=log)).answer == "two"
     with pytest.raises(ConfigError, match="2 turns"):
         await review(Shop().agent(deployments("1.0")), "same", answers=log)
     shop = Shop()
@@ -363,6 +367,43 @@ async def test_a_turn_that_asks_nothing_needs_no_decisions(log: DecisionLog):
     assert (await review(Shop().agent("hello"), "hi", answers=log)).answer == "hello"
     with pytest.raises(PendingInterrupts):
         await review(Shop().agent(*SCRIPT), "ship", answers=log)
+
+
+async def test_a_turn_that_follows_is_not_taken_for_the_last_one(log: DecisionLog):
+    """L3.1: on the thread whose first turn is in the log too."""
+
+    def script() -> tuple[Any, ...]:
+        return deployments("1.0"), "one", deployments("2.0"), "two"
+
+    session = Session(Shop().agent(*script()), "t", decisions=log)
+    for query in ("first", "second"):
+        await session.run(query)
+        await session.answer(session.result.pending[0].approve())
+    agent = Shop().agent(*script())
+    assert (await review(agent, "first", thread_id="u", answers=log)).answer == "one"
+    assert (await review(agent, "second", thread_id="u", answers=log)).answer == "two"
+
+
+async def test_a_hold_set_by_hand_is_passed_over(log: DecisionLog):
+    """L3.2, D15: to proceed decides nothing; where the same step is held it is compared like everything else."""
+    session = Session(Shop().agent(deployments("1.0"), "out"), "t", decisions=log)
+    session.breakpoints.hold("assistant/model", BreakpointPhase.AFTER, True)
+    session.breakpoints.hold("assistant/finish", BreakpointPhase.BEFORE, True)
+    await session.run("ship")
+    while isinstance(session.result.status, Suspended):
+        (pending,) = session.result.pending
+        await session.answer(pending.proceed() if pending.phase else pending.approve())
+    assert [one.kind for one in log.records()] == ["BREAKPOINT", "APPROVAL", "BREAKPOINT", "BREAKPOINT"]
+    shop = Shop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (await review(shop.agent(deployments("1.0"), "out"), "ship", answers=log)).answer == "out"
+    assert shop.ran == ["deploy prod 1.0"]
+    with pytest.raises(DecisionMismatch, match=r"arguments\.version was '1\.0', is '2\.0'"):
+        await review(Shop().agent(deployments("2.0"), "out"), "ship", answers=log)
+    held = Shop().agent(deployments("2.0"), "out", interrupt_after=[AgentNode.MODEL])
+    with pytest.raises(DecisionMismatch, match=r"message was 'calls deploy .*1\.0.*', is 'calls deploy .*2\.0"):
+        await review(held, "ship", answers=log)
 
 
 async def test_a_missing_file_is_refused_before_anything_runs(log: DecisionLog):

@@ -132,11 +132,15 @@ export class Desk {
   private async ask(body: RequestBody, done?: () => void): Promise<Reply> {
     this.refusal.value = null;
     const reply = await this.link.ask(body).reply;
-    if (reply.kind === "done") {
-      done?.();
-      if (reply.said !== "") this.said.value = reply.said;
-    } else if (reply.kind === "refused") {
-      this.refused(reply);
+    try {
+      if (reply.kind === "done") {
+        done?.();
+        if (reply.said !== "") this.said.value = reply.said;
+      } else if (reply.kind === "refused") {
+        this.refused(reply);
+      }
+    } catch (error) {
+      this.fault(error);
     }
     return reply;
   }

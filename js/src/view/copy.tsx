@@ -15,6 +15,7 @@ export function Copy({ label, testid, make }: CopyProps) {
   const area = useRef<HTMLTextAreaElement>(null);
   const done = outcome !== null && "done" in outcome;
   useEffect(() => {
+    area.current?.focus();
     area.current?.select();
     if (!done) return;
     const timer = setTimeout(() => setOutcome(null), 2000);

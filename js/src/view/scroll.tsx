@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { oneLine } from "./unseen";
 
 /** A box that scrolls in itself when what it holds is long; then, and only then, the keyboard reaches it. */
 export function Scroll({ class: look, label, children }: { class: string; label: string; children: ComponentChildren }) {
@@ -18,7 +17,7 @@ export function Scroll({ class: look, label, children }: { class: string; label:
     return () => observer.disconnect();
   }, []);
   return (
-    <div class={look} ref={box} role="group" aria-label={oneLine(label)} tabIndex={scrolls ? 0 : undefined}>
+    <div class={look} ref={box} role="group" aria-label={label} tabIndex={scrolls ? 0 : undefined}>
       {children}
     </div>
   );

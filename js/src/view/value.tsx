@@ -6,6 +6,8 @@ import { Plain } from "./text";
 /** Rows that are shown at once, by depth, of a small value and of a large one; more when asked for: ten thousand would hold up the page. */
 const ROWS = [100, 100, 100, 100, 100];
 const FEW_ROWS = [50, 10, 4, 3, 2];
+/** Rows that are shown each time more are asked for. */
+const MORE = 100;
 /** A value with more parts than this is large. */
 const LARGE = 2000;
 
@@ -44,6 +46,9 @@ function parts(value: Json): number {
   return count;
 }
 
+/** A longer name is broken wherever it must be, so that it leaves room for its value. */
+const LONG_NAME = 24;
+
 function Rows({ fields, depth, rows }: { fields: [string, Json][]; depth: number; rows: readonly number[] }) {
   const [limit, setLimit] = useState(rows[depth] ?? 1);
   return (
@@ -51,7 +56,7 @@ function Rows({ fields, depth, rows }: { fields: [string, Json][]; depth: number
       <tbody>
         {fields.slice(0, limit).map(([name, item]) => (
           <tr key={name}>
-            <th scope="row">
+            <th scope="row" class={name.length > LONG_NAME ? "llm4s-long-name" : undefined}>
               <Plain text={name} />
             </th>
             <td>
@@ -62,8 +67,8 @@ function Rows({ fields, depth, rows }: { fields: [string, Json][]; depth: number
         {limit < fields.length && (
           <tr>
             <td colSpan={2}>
-              <button type="button" class="llm4s-button llm4s-small" onClick={() => setLimit(limit + 1000)}>
-                {`Show ${Math.min(1000, fields.length - limit)} more of ${fields.length}`}
+              <button type="button" class="llm4s-button llm4s-small" onClick={() => setLimit(limit + MORE)}>
+                {`Show ${Math.min(MORE, fields.length - limit)} more of ${fields.length}`}
               </button>
             </td>
           </tr>

@@ -7,6 +7,7 @@ import { kernelOf } from "../bridge/kernel";
 import type { Desk as ViewDesk } from "../view/desk";
 import { Guarded } from "../view/guarded";
 import { followTheme } from "../view/theme";
+import { oneLine } from "../view/unseen";
 import type { Options, SessionState } from "../wire/index";
 
 type Model = AnyModel<{ state: SessionState; options: Options }>;
@@ -68,7 +69,10 @@ function keepKeys(root: HTMLElement): () => void {
 
 const FAULT = "llm4s-fault";
 
-/** Every handler of an element tells its view what it raises (F33): a browser would only write it to a console that nobody has open. */
+/**
+ * Every handler of an element tells its view what it raises (F33): a browser would only write it to a console that nobody has
+ * open. Every name of an element is one line of characters that are seen.
+ */
 const drawn = options.vnode;
 options.vnode = (vnode) => {
   const props = vnode.props as Record<string, unknown>;
@@ -76,6 +80,9 @@ options.vnode = (vnode) => {
     for (const [name, handler] of Object.entries(props)) {
       if (name.startsWith("on") && typeof handler === "function") props[name] = told(handler as Handler);
     }
+    // A name may hold what a model wrote, as an argument's name; it is no element, so what is not seen is named in it as text (W5.7).
+    const label = props["aria-label"];
+    if (typeof label === "string") props["aria-label"] = oneLine(label, 200);
   }
   drawn?.(vnode);
 };

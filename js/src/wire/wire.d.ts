@@ -33,6 +33,31 @@ export interface components {
              */
             kind: "cancel";
         };
+        /** @description A verdict on one text; `text` goes exactly with "edit". */
+        DecideText: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "decide";
+            note: string | null;
+            position: number;
+            text: string | null;
+            /** @enum {string} */
+            verdict: "allow" | "edit" | "block";
+        };
+        /** @description The reply to decide and undo: what was done, and the text that it was done to. */
+        Decided: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "decided";
+            left: number;
+            position: number;
+            request_id: string;
+            said: string;
+        };
         /** @description The request was carried out (a run or a resume: admitted). */
         Done: {
             /**
@@ -81,6 +106,32 @@ export interface components {
             what: string;
             where: string;
         };
+        /** @description Which texts to list (T2.4). */
+        FindTexts: {
+            guardrail: string | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "find";
+            search: string;
+            /** @enum {string} */
+            show: "refused" | "errors" | "fixed" | "newly_refused" | "newly_passing" | "mended" | "missed" | "all";
+            /** @enum {string} */
+            verdict: "any" | "undecided" | "allow" | "edit" | "block";
+        };
+        /** @description The reply to find: positions in the order of the texts, and for each one letter of its mark: u, a, e, b, n. */
+        FoundTexts: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "found";
+            marks: string;
+            positions: number[];
+            request_id: string;
+            results: number;
+        };
         /** @description `topology` is a digest: equal digests lay out the same way, whatever the statuses. */
         GraphPicture: {
             edges: components["schemas"]["EdgeView"][];
@@ -88,6 +139,17 @@ export interface components {
             graph_id: string;
             nodes: components["schemas"]["NodeView"][];
             topology: string;
+        };
+        /** @description One row of the table: texts that this guardrail refused, by verdict; texts it changed; texts it failed on (T2.3). */
+        GuardrailCounts: {
+            allow: number;
+            block: number;
+            edit: number;
+            errors: number;
+            fixed: number;
+            guardrail: string;
+            refused: number;
+            undecided: number;
         };
         /** @description What a guardrail review asks about (6.2.2); `phase` is the guardrail's, input or output. */
         GuardrailRefusal: {
@@ -135,6 +197,36 @@ export interface components {
             /** @enum {string} */
             status: "idle" | "running" | "held" | "done" | "failed";
             waiting: number;
+        };
+        /** @description The whole of one text; a decision about it is timed from here. */
+        OpenText: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "open";
+            position: number;
+        };
+        /** @description The reply to open: all there is about one text. */
+        OpenedText: {
+            before: ("refused" | "error" | "passed" | "unchecked") | null;
+            cut: number;
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "opened";
+            made_of_it: string | null;
+            /** @enum {string} */
+            mark: "undecided" | "allow" | "edit" | "block" | "none";
+            /** @enum {string} */
+            outcome: "refused" | "error" | "passed" | "unchecked";
+            position: number;
+            reasons: components["schemas"]["TextReason"][];
+            request_id: string;
+            text: string;
+            verdict: components["schemas"]["TextVerdictView"] | null;
         };
         /** @description One thing the turn waits for, with everything its card shows (W2.1-W2.5). A field a kind does not have is None. */
         PendingCard: {
@@ -186,6 +278,15 @@ export interface components {
             decision: "proceed";
             id: string;
         };
+        /** @description What the rows at these positions show. */
+        ReadRows: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "rows";
+            positions: number[];
+        };
         Recover: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -235,6 +336,15 @@ export interface components {
              */
             kind: "run";
             query: string;
+        };
+        /** @description Check what is not checked; with `again` everything. */
+        RunGuardrails: {
+            again: boolean;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "run";
         };
         /** @description The run under way: when it started (epoch ms), the superstep it is in and the nodes running. */
         RunView: {
@@ -307,6 +417,90 @@ export interface components {
              */
             kind: "submit";
         };
+        /** @description How many texts each choice of `show` finds; None where there is nothing to compare with. */
+        TextCounts: {
+            all: number;
+            errors: number;
+            fixed: number;
+            mended: number;
+            missed: number;
+            newly_passing: number | null;
+            newly_refused: number | null;
+            refused: number;
+        };
+        /** @description Pushed to every view when a verdict was given or taken back, here or in code: these texts have this mark now. */
+        TextMarks: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "marks";
+            /** @enum {string} */
+            mark: "undecided" | "allow" | "edit" | "block" | "none";
+            positions: number[];
+        };
+        /** @description What one guardrail did with a text: refused it and why, failed and how, or changed it (then without a text). */
+        TextReason: {
+            /** @enum {string} */
+            did: "refused" | "error" | "fixed";
+            guardrail: string;
+            reason: string;
+        };
+        /** @description One line of the list. */
+        TextRow: {
+            excerpt: string;
+            guardrail: string | null;
+            id: string;
+            /** @enum {string} */
+            mark: "undecided" | "allow" | "edit" | "block" | "none";
+            /** @enum {string} */
+            outcome: "refused" | "error" | "passed" | "unchecked";
+            position: number;
+        };
+        /** @description The reply to rows. */
+        TextRows: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "rows";
+            request_id: string;
+            rows: components["schemas"]["TextRow"][];
+        };
+        TextVerdictView: {
+            at_ms: number;
+            by: string | null;
+            note: string | null;
+            text: string | null;
+            /** @enum {string} */
+            verdict: "allow" | "edit" | "block";
+        };
+        TextsMessage: components["schemas"]["Done"] | components["schemas"]["Welcome"] | components["schemas"]["Refusal"] | components["schemas"]["Drafts"] | components["schemas"]["FoundTexts"] | components["schemas"]["TextRows"] | components["schemas"]["OpenedText"] | components["schemas"]["Decided"] | components["schemas"]["TextMarks"];
+        /** @description The envelope, as a session's. */
+        TextsRequest: {
+            body: components["schemas"]["Hello"] | components["schemas"]["FindTexts"] | components["schemas"]["ReadRows"] | components["schemas"]["OpenText"] | components["schemas"]["DecideText"] | components["schemas"]["UndoVerdict"] | components["schemas"]["RunGuardrails"] | components["schemas"]["Cancel"] | components["schemas"]["SaveDraft"];
+            request_id: string;
+        };
+        /** @description The document of a text review that every view draws. */
+        TextsState: {
+            can_undo: boolean;
+            cancelling: boolean;
+            checked: number;
+            counts: components["schemas"]["TextCounts"];
+            error: components["schemas"]["ErrorView"] | null;
+            guardrails: string[];
+            per_second: number | null;
+            /** @enum {string} */
+            phase: "input" | "output";
+            results: number;
+            revision: number;
+            running: boolean;
+            storage: string;
+            table: components["schemas"]["GuardrailCounts"][];
+            total: number;
+            totals: components["schemas"]["GuardrailCounts"];
+            updated_at_ms: number;
+        };
         ToolCallView: {
             arguments: components["schemas"]["JsonValue"];
             edited: boolean;
@@ -314,6 +508,14 @@ export interface components {
             name: string;
             /** @enum {string} */
             state: "waiting" | "running" | "no_result" | "done" | "error" | "not_run";
+        };
+        /** @description Take the last verdict back. */
+        UndoVerdict: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "undo";
         };
         UsageView: {
             cost: number | null;
@@ -345,34 +547,53 @@ export type Abandon = components['schemas']['Abandon'];
 export type AnsweredView = components['schemas']['AnsweredView'];
 export type Approve = components['schemas']['Approve'];
 export type Cancel = components['schemas']['Cancel'];
+export type DecideText = components['schemas']['DecideText'];
+export type Decided = components['schemas']['Decided'];
 export type Done = components['schemas']['Done'];
 export type Drafts = components['schemas']['Drafts'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type Edit = components['schemas']['Edit'];
 export type ErrorView = components['schemas']['ErrorView'];
+export type FindTexts = components['schemas']['FindTexts'];
+export type FoundTexts = components['schemas']['FoundTexts'];
 export type GraphPicture = components['schemas']['GraphPicture'];
+export type GuardrailCounts = components['schemas']['GuardrailCounts'];
 export type GuardrailRefusal = components['schemas']['GuardrailRefusal'];
 export type Hello = components['schemas']['Hello'];
 export type JsonValue = components['schemas']['JsonValue'];
 export type Message = components['schemas']['Message'];
 export type MessageView = components['schemas']['MessageView'];
 export type NodeView = components['schemas']['NodeView'];
+export type OpenText = components['schemas']['OpenText'];
+export type OpenedText = components['schemas']['OpenedText'];
 export type PendingCard = components['schemas']['PendingCard'];
 export type Problem = components['schemas']['Problem'];
 export type Proceed = components['schemas']['Proceed'];
+export type ReadRows = components['schemas']['ReadRows'];
 export type Recover = components['schemas']['Recover'];
 export type Refusal = components['schemas']['Refusal'];
 export type Reject = components['schemas']['Reject'];
 export type Reply = components['schemas']['Reply'];
 export type Request = components['schemas']['Request'];
 export type Run = components['schemas']['Run'];
+export type RunGuardrails = components['schemas']['RunGuardrails'];
 export type RunView = components['schemas']['RunView'];
 export type SaveDraft = components['schemas']['SaveDraft'];
 export type SessionState = components['schemas']['SessionState'];
 export type SetHold = components['schemas']['SetHold'];
 export type StorageView = components['schemas']['StorageView'];
 export type Submit = components['schemas']['Submit'];
+export type TextCounts = components['schemas']['TextCounts'];
+export type TextMarks = components['schemas']['TextMarks'];
+export type TextReason = components['schemas']['TextReason'];
+export type TextRow = components['schemas']['TextRow'];
+export type TextRows = components['schemas']['TextRows'];
+export type TextVerdictView = components['schemas']['TextVerdictView'];
+export type TextsMessage = components['schemas']['TextsMessage'];
+export type TextsRequest = components['schemas']['TextsRequest'];
+export type TextsState = components['schemas']['TextsState'];
 export type ToolCallView = components['schemas']['ToolCallView'];
+export type UndoVerdict = components['schemas']['UndoVerdict'];
 export type UsageView = components['schemas']['UsageView'];
 export type Welcome = components['schemas']['Welcome'];
 export type $defs = Record<string, never>;

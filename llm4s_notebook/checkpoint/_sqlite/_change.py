@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import sqlite3
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -20,7 +19,6 @@ _CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process
 _RENEW = "UPDATE llm4s_thread SET expires_at = ? WHERE id = ?"
 _FREE = "UPDATE llm4s_thread SET token = NULL, holder = NULL, expires_at = NULL, process = NULL WHERE id = ?"
 _END = "DELETE FROM llm4s_thread WHERE id = ?"
-_IN_VAIN = (CheckpointConflict, InvalidCommit, Damage)  # of what is known: before anything of the thread was written
 
 
 class Wanted(NamedTuple):
@@ -44,9 +42,8 @@ def claim(
     if known is not None and known.token is None and given is not None and not given.retract:
         granted, lease = _grant(connection, wanted)
         first = known.next_event
-        with contextlib.suppress(*_IN_VAIN):
-            if apply(connection, known, given, lease):
-                return granted, known, first
+        if _applied(connection, known, given, lease):
+            return granted, known, first
     row = ThreadRow.load(connection, thread_id) or ThreadRow(thread_id)
     held = row.live_claim(wanted.now)
     if held is not None:
@@ -61,6 +58,14 @@ def claim(
     if given is not None:
         apply(connection, row, given, lease)
     return granted, row, first
+
+
+def _applied(connection: sqlite3.Connection, known: ThreadRow, given: Commit, lease: Lease | None = None) -> bool:
+    """Apply it to the thread as it was known; False, and nothing of the thread is changed, if that is not what there is now."""
+    try:
+        return apply(connection, known, given, lease)
+    except (CheckpointConflict, InvalidCommit, Damage):  # perhaps for that reason: it is asked again of what there is now
+        return False
 
 
 def _grant(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Claim, Lease]:
@@ -101,9 +106,8 @@ def commit(connection: sqlite3.Connection, known: ThreadRow | None, thread_id: s
     """
     if known is not None and known.token == given.token and not given.retract:
         first = known.next_event
-        with contextlib.suppress(*_IN_VAIN):
-            if apply(connection, known, given):
-                return known, first
+        if _applied(connection, known, given):
+            return known, first
     row = ThreadRow.load(connection, thread_id)
     check_claimed(thread_id, given.token, row.token if row else None)
     if row is None:  # check_claimed has raised

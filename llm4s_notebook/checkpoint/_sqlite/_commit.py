@@ -80,11 +80,12 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
         row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
             row.pieces, row.size, row.heads = {}, 0, Heads(none=True)
-    work = _Work(connection, row, newest.number if newest else 0)
     dropped = bool(given.checkpoints and row.writes)
     if given.checkpoints:
         row.writes = 0
         row.look(connection)
+    work = _Work(connection, row, newest.number if newest else 0)
+    if given.checkpoints:
         try:
             for draft in given.checkpoints:
                 work.checkpoint(draft)
@@ -123,6 +124,7 @@ class _Work:
 
     def __init__(self, connection: sqlite3.Connection, row: ThreadRow, newest: int) -> None:
         self.connection, self.row = connection, row
+        self.pieces: _small.Pieces = row.pieces if row.pieces is not None else {}
         self.newest = newest
         self.last_row: int | None = None
         self.texts: Texts | None = None
@@ -158,12 +160,11 @@ class _Work:
             row.settled = row.latest
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
         above = (parent.number, parent.run if parent.run != run else None, parent.name) if parent else (None, None, None)
-        pieces = row.little(self.connection)
         first_event = row.next_event
         self.checkpoints.append(
             [
                 row.key, number, run, name, *above, status, created_at, header.superstep, header.format, row.token,
-                first_event, first_event - 1, header.body, b"".join(pieces.values()), refs, None, journal,
+                first_event, first_event - 1, header.body, b"".join(self.pieces.values()), refs, None, journal,
             ]
         )  # fmt: skip
 
@@ -184,8 +185,7 @@ class _Work:
 
     def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
         """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
-        row = self.row
-        pieces = row.little(self.connection)
+        row, pieces = self.row, self.pieces
         usual = {(op.section, op.name) for op in patch if type(op) in _USUAL}
         if len(usual) < len(patch):
             self._planned(patch, number, first)
@@ -208,7 +208,7 @@ class _Work:
         row, connection = self.row, self.connection
 
         def shape_of(section: str, name: str) -> Shape:
-            if (section, name) in row.little(connection):
+            if (section, name) in self.pieces:
                 return VALUE
             head = row.head(connection, section, name)
             return MISSING if head is None else head.items(connection, row.key)
@@ -216,7 +216,7 @@ class _Work:
         changes = plan(patch, shape_of).items()
         for (section, name), change in changes:
             if change.whole:
-                piece = row.little(connection).pop((section, name), None)
+                piece = self.pieces.pop((section, name), None)
                 if piece is not None:
                     row.size -= len(piece)
                 else:
@@ -262,20 +262,19 @@ class _Work:
 
     def _set(self, section: str, name: str, value: bytes, number: int, first: bool) -> None:
         row = self.row
-        pieces = row.little(self.connection)
         if not first and section != PARKED:  # lists of threads read those, and no checkpoint
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)
                 row.entries += 1
-                pieces[(section, name)] = piece
+                self.pieces[(section, name)] = piece
                 return
         at = self._bear(number, 0, section, name, VALUE_HEAD, value)
         row.heads.born((section, name), Head(at, -1))
 
     def _append(self, section: str, name: str, items: Iterable[bytes], number: int) -> None:
         row = self.row
-        if (section, name) in row.little(self.connection):
+        if (section, name) in self.pieces:
             raise InvalidCommit(reason=f"append to {(section, name)}, which is one value")
         head = row.head(self.connection, section, name)
         if head is None:

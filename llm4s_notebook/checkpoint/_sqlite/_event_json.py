@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from .._clock import from_microseconds, to_microseconds
@@ -37,9 +38,14 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
     """
     made: list[str] = []
     checkpoints: dict[str | None, str] = {}
+    moment: datetime | None = None
+    since = 0
     for draft in drafts:
         code = _CODES[type(draft.event).__name__]
-        line = f'["{code}",{to_microseconds(draft.timestamp) - at}'
+        if draft.timestamp is not moment:  # what is told together happened at one time
+            moment = draft.timestamp
+            since = to_microseconds(moment) - at
+        line = f'["{code}",{since}'
         task_id, node_id = draft.task_id, draft.node_id
         own = _own(code, draft.event) if code in _FIELDS else None
         other = draft.run_id != run_id
@@ -50,19 +56,15 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
                 checkpoint = checkpoints[draft.checkpoint_id] = _checkpoint(draft.checkpoint_id, run_id, number)
             line += checkpoint
         if left:
-            line += "," + _text(task_id)
+            line += ",null" if task_id is None else "," + _quote(task_id)
         if left > 1:
-            line += "," + _text(node_id)
+            line += ",null" if node_id is None else "," + _quote(node_id)
         if left > 2:
             line += "," + (own or "null")
         if other:
             line += "," + _encode(draft.run_id)
         made.append(line + "]")
     return f"[{','.join(made)}]"
-
-
-def _text(given: str | None) -> str:
-    return "null" if given is None else _quote(given)
 
 
 def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> str:

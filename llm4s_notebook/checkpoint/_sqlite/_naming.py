@@ -6,6 +6,7 @@ run id, beginning with a slash, or the whole id behind an equals sign.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 _LEAP: Final = 1 << 20  # how many numbers an id may skip; a larger one gets a name, so that numbers do not run out
@@ -44,6 +45,7 @@ def names(checkpoint_id: str) -> list[str]:
     return found
 
 
+@lru_cache(maxsize=1024)  # one commit asks for the same id several times, and so does the next one for its parent
 def number_of(run_id: str, checkpoint_id: str) -> int | None:
     """`n` of an id `<run id>/<n>` of that run, None for any other."""
     split = len(run_id)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from .._clock import Clock, SystemClock, from_microseconds
-from .._event import EventRecord
+from .._event import EventRecord, numbered
 from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
 from .._watch import Watchers, woken
@@ -27,6 +27,7 @@ from ._writer import Writer
 T = TypeVar("T")
 _FEW_CHANGES = 64  # of one commit
 _FEW_ROWS = 512  # of one read
+_FEW_LINES = 1000  # of one list
 POLL = 0.25  # seconds between looks for what another process committed (R7.12)
 
 
@@ -93,7 +94,7 @@ class SqliteCheckpointer:
         """Claim and commit as one change (R6.23). Raises: ConfigError, ThreadBusy, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         check_ttl(ttl)
         granted, first = await self._arrive(thread_id, self._claiming(thread_id, holder, ttl, commit), commit)
-        return granted, _numbered(thread_id, commit, first)
+        return granted, numbered(thread_id, first, commit.events)
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
@@ -138,7 +139,7 @@ class SqliteCheckpointer:
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
         """Apply all of it or nothing (R6.9, R6.18-R6.22). Raises: StaleClaim, CheckpointConflict, InvalidCommit, StoreUnavailable."""
         first = await self._write(thread_id, self._committing(thread_id, commit), commit)
-        return _numbered(thread_id, commit, first)
+        return numbered(thread_id, first, commit.events)
 
     def commit_now(self, thread_id: str, commit: Commit) -> int | None:
         """`commit` on the calling thread, which may be that of an event loop; returns the number of its first event - the next one's,
@@ -207,7 +208,7 @@ class SqliteCheckpointer:
         def work(connection: sqlite3.Connection) -> Head:
             return self._reading.head(connection, thread_id, self._clock.now())
 
-        found = self._reader.attempt(work)
+        found = self._glance(work)
         return await self._reader.call(work) if found is None else found
 
     async def latest(self, thread_id: str) -> LatestCheckpoint | None:
@@ -217,13 +218,19 @@ class SqliteCheckpointer:
             connection.execute("BEGIN")
             return (self._reading.latest(connection, thread_id, _FEW_ROWS),)
 
-        try:
-            found = self._reader.attempt(short)
-        except TooLong:
-            found = None
+        found = self._glance(short)
         if found is not None:
             return found[0]
         return await self._reader.call(lambda c: self._reading.latest(c, thread_id))
+
+    def _glance(self, work: Work[T]) -> T | None:
+        """On the calling thread, if nobody has to be waited for and it is not long: on the writing connection, which still has at hand
+        what was written through it, or else on the reading one, which looks into the file anew after each commit."""
+        try:
+            found = self._writer.attempt(work, reads=True)
+            return self._reader.attempt(work, reads=True) if found is None else found
+        except TooLong:
+            return None
 
     async def history(self, thread_id: str, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
         """Newest first, older than `before` (R6.11).
@@ -264,7 +271,13 @@ class SqliteCheckpointer:
     async def threads(self, *, status: CheckpointStatus | None = None, limit: int = 100, after: str | None = None) -> list[ThreadSummary]:
         """Newest first, starting behind thread `after`. Raises: ConfigError, ThreadNotFound, StoreUnavailable."""
         check_limit(limit)
-        return await self._reader.call(lambda c: self._reading.threads(c, status, limit, after))
+
+        def short(connection: sqlite3.Connection) -> list[ThreadSummary]:
+            connection.execute("BEGIN")
+            return self._reading.threads(connection, status, limit, after, _FEW_LINES)
+
+        found = self._glance(short)
+        return await self._reader.call(lambda c: self._reading.threads(c, status, limit, after)) if found is None else found
 
     # -- keeping house -----------------------------------------------------------------------------------------------
 
@@ -330,10 +343,6 @@ def _handy(commit: Commit) -> bool:
     if commit.retract or len(commit.writes) > _FEW_CHANGES:
         return False
     return sum([len(draft.patch) for draft in commit.checkpoints]) <= _FEW_CHANGES
-
-
-def _numbered(thread_id: str, commit: Commit, first: int) -> tuple[EventRecord, ...]:
-    return tuple([draft.numbered(thread_id, first + index) for index, draft in enumerate(commit.events)])
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -151,8 +151,9 @@ class ThreadRow:
 
     # -- what a commit looks up --------------------------------------------------------------------------------------
 
-    def little(self, connection: sqlite3.Connection) -> _small.Pieces:
-        """The little values of the latest checkpoint."""
+    def look(self, connection: sqlite3.Connection) -> None:
+        """Look up, before anything of a commit is changed, what is known from then on: the little values of the latest checkpoint, and
+        which entries lie in rows."""
         if self.pieces is None:
             self.pieces = {}
             if self.latest is not None:
@@ -161,11 +162,6 @@ class ThreadRow:
                 except (ValueError, TypeError) as error:
                     raise Damage(f"the values of checkpoint '{self.latest.id}' of thread '{self.thread_id}': {error}") from error
             self.size = sum(map(len, self.pieces.values()))
-        return self.pieces
-
-    def look(self, connection: sqlite3.Connection) -> None:
-        """Look up, before anything of a commit is changed, what is known from then on."""
-        self.little(connection)
         self.heads.look(connection, self.key)
 
     def head(self, connection: sqlite3.Connection, section: str, name: str) -> Head | None:

@@ -31,9 +31,8 @@ class Writer(Lane):
     def __init__(self, given: Settings, changed: Callable[[str], None]) -> None:
         """`changed` is called with each thread id that was committed to, once it is durable."""
         self._changed = changed
-        self._touched: set[str] = set()
         self._known: dict[str, ThreadRow] = {}  # threads as the last commit or claim left them: the next one starts from there
-        self._fresh: dict[str, ThreadRow] = {}  # the same, not durable yet
+        self._fresh: dict[str, ThreadRow] = {}  # the same, of a transaction that is not durable yet
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
         self.outlives: Lane | None = None
@@ -46,12 +45,12 @@ class Writer(Lane):
 
     def touch(self, row: ThreadRow) -> None:
         """Called by a job that has committed: readers of the thread are woken when that is durable."""
-        self._touched.add(row.thread_id)
         self._fresh[row.thread_id] = row
 
     def forget(self, thread_id: str) -> None:
         """Called by a job after which nothing is known of the thread."""
         self._known.pop(thread_id, None)
+        self._fresh.pop(thread_id, None)
 
     def scrub(self, connection: sqlite3.Connection) -> None:
         """Called by a job that removed text: it must be gone from the log too, not only from the tables (R6.36, D17). The file
@@ -62,7 +61,6 @@ class Writer(Lane):
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
         if self._scrub_due:
             return None
-        self._touched.clear()
         self._fresh.clear()
         self._wait_for(connection, 0.0)
         try:
@@ -78,15 +76,14 @@ class Writer(Lane):
 
     def _durable(self) -> None:
         """The transaction is committed."""
-        if self._fresh:
-            self._known.update(self._fresh)
-            while len(self._known) > _KNOWN:
-                del self._known[next(iter(self._known))]
-        for thread_id in self._touched:
+        known = self._known
+        for thread_id, row in self._fresh.items():
+            known[thread_id] = row
             self._changed(thread_id)
+        while len(known) > _KNOWN:
+            del known[next(iter(known))]
 
     def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
-        self._touched.clear()
         self._fresh.clear()
         self._scrub = False
         try:
@@ -99,7 +96,6 @@ class Writer(Lane):
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            self._touched.clear()
             self._fresh.clear()
             self._scrub = False
             said = self._said(error)

@@ -1,11 +1,13 @@
 import type { PendingCard } from "../../wire/index";
 import { Form } from "../form/form";
 import type { Schema } from "../form/schema";
-import { type Maybe, parseJson } from "../json";
+import { hideSecrets } from "../form/secret";
+import { equal, type Maybe, parseJson } from "../json";
 import { usePanel } from "./context";
 import { decide, rawText } from "./decide";
 import type { Choice } from "./draft";
 import type { Hand } from "./hand";
+import { EDITABLE, TooLong } from "./too_long";
 
 interface AnswerEditorProps {
   card: PendingCard;
@@ -34,6 +36,8 @@ export function AnswerEditor({ card, hand, closed, choice, field, schema, value,
     const parsed = parseJson(draft.raw);
     if (parsed.ok) hand.change({ decision: choice, mode: "form", raw: undefined, unread: undefined, [field]: parsed.value });
   };
+  // What a person has typed into a field of dots is not to be read beside it (rule 3.8.4).
+  const secret = !json && !equal(hideSecrets(schema, schema, value), value);
   const unreadable = json && draft.raw !== undefined && !parseJson(draft.raw).ok;
   return (
     <div class="llm4s-answer">
@@ -42,11 +46,20 @@ export function AnswerEditor({ card, hand, closed, choice, field, schema, value,
         <button type="button" class="llm4s-tab" aria-pressed={!json} disabled={unreadable} onClick={toForm}>
           Form
         </button>
-        <button type="button" class="llm4s-tab" aria-pressed={json} onClick={() => hand.change({ decision: choice, mode: "json" })}>
+        <button
+          type="button"
+          class="llm4s-tab"
+          aria-pressed={json}
+          disabled={secret}
+          title={secret ? "A secret that was typed would be shown" : undefined}
+          onClick={() => hand.change({ decision: choice, mode: "json" })}
+        >
           JSON
         </button>
       </fieldset>
-      {json ? (
+      {json && draft.raw === undefined && rawText(draft, value).length > EDITABLE ? (
+        <TooLong />
+      ) : json ? (
         <RawJson
           card={card}
           hand={hand}

@@ -52,14 +52,16 @@ export function Card({ card, place, of }: { card: PendingCard; place: number; of
       data-kind={card.kind}
     >
       <header class="llm4s-card-head">
-        <h5 class="llm4s-card-title" id={titleId}>
-          <Plain text={card.title} />
-        </h5>
+        <div class="llm4s-card-top">
+          <h5 class="llm4s-card-title" id={titleId}>
+            <Plain text={card.title} />
+          </h5>
+          <p class="llm4s-copies">
+            {card.arguments !== null && <Copy label="Copy arguments" testid="copy-arguments" make={() => argumentsText(card)} />}
+            <Copy label="Copy as Python" testid="copy-python" make={() => answerLine(card, readOnly ? NO_DRAFT : hand.draft)} />
+          </p>
+        </div>
         <Where card={card} />
-        <p class="llm4s-copies">
-          {card.arguments !== null && <Copy label="Copy arguments" testid="copy-arguments" make={() => argumentsText(card)} />}
-          <Copy label="Copy as Python" testid="copy-python" make={() => answerLine(card, readOnly ? NO_DRAFT : hand.draft)} />
-        </p>
       </header>
       <Body card={card} hand={hand} closed={closed} readOnly={readOnly} />
       <CardProblems card={card} hand={hand} problems={problems} />

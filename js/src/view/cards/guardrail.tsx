@@ -5,6 +5,7 @@ import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedText } from "./decide";
 import { SendRow } from "./send_row";
+import { EDITABLE, TooLong } from "./too_long";
 
 /** A text that a guardrail refuses: let it through, replace it, or block the turn (W2.4). */
 export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
@@ -68,7 +69,8 @@ export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
           </Act>
         </div>
       )}
-      {editing && (
+      {editing && text.length > EDITABLE && draft.value === undefined && <TooLong />}
+      {editing && (text.length <= EDITABLE || draft.value !== undefined) && (
         <div class="llm4s-editor">
           <label class="llm4s-field-name" for={id}>
             Text to use in its place

@@ -43,7 +43,7 @@ export function onPanelKey(event: KeyboardEvent, scope: PanelScope, root: HTMLEl
   if (event.key === "Escape") return leave(event.target, scope, root, current);
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (event.key === "?") actions.help();
-  else if (event.key === "j" || event.key === "k") focusBeside(scope, current, event.key === "j" ? 1 : -1);
+  else if (event.key === "j" || event.key === "k") focusBeside(scope, root, current, event.key === "j" ? 1 : -1);
   else return decideByKey(event.key, scope, root, current);
   return true;
 }
@@ -64,11 +64,11 @@ function leave(target: EventTarget | null, scope: PanelScope, root: HTMLElement,
 
 const isClosed = ({ desk }: PanelScope) => desk.options.read_only || desk.connection.value === "lost";
 
-function focusBeside(scope: PanelScope, current: string | null, by: 1 | -1): void {
+function focusBeside(scope: PanelScope, root: HTMLElement, current: string | null, by: 1 | -1): void {
   const cards = shown(scope.desk.state.value?.pending ?? []);
   const at = cards.findIndex((card) => card.id === current);
   const next = at < 0 ? cards[by > 0 ? 0 : cards.length - 1] : cards[at + by];
-  if (next !== undefined) scope.wanted.value = next.id;
+  if (next !== undefined) goTo(scope, root, next.id);
 }
 
 function decideByKey(key: string, scope: PanelScope, root: HTMLElement, current: string | null): boolean {
@@ -96,4 +96,11 @@ const KEY_OF: Readonly<Record<Choice, string>> = { approve: "a", allow: "a", rej
 
 export function cardElement(root: ParentNode, id: string): HTMLElement | null {
   return [...root.querySelectorAll<HTMLElement>("[data-card]")].find((card) => card.dataset.card === id) ?? null;
+}
+
+/** Move the focus to a card, scrolling as little as that needs; one that is not drawn gets it when it is. */
+export function goTo({ wanted }: PanelScope, root: ParentNode, id: string): void {
+  const element = cardElement(root, id);
+  if (element === null) wanted.value = id;
+  else element.focus();
 }

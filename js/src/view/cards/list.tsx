@@ -6,7 +6,7 @@ import { Card } from "./card";
 import { type PanelScope, usePanel } from "./context";
 import { groupsOf } from "./groups";
 import { cardElement, cardOf } from "./keys";
-import { Heights, piecesOf, startFor, WHOLE } from "./window";
+import { DRAWN, Heights, piecesOf, startFor, WHOLE } from "./window";
 
 /**
  * The cards under their headings (W2.1). A long list scrolls in its own box and draws the cards that are near, and the ones somebody is
@@ -29,14 +29,17 @@ export function CardList({ pending }: { pending: readonly PendingCard[] }) {
       {groups.map((group) => {
         const first = from;
         from += group.cards.length;
+        const pieces = piecesOf(ids, first, from, start, [focused, scope.wanted.value]);
+        const drawn = pieces.some((piece) => "index" in piece);
         return (
           <section key={group.kind} class="llm4s-cards" aria-label={`${group.heading}: ${group.cards.length}`}>
             <h4 class="llm4s-group-head">
               {group.heading} <span class="llm4s-count">{group.cards.length}</span>
             </h4>
-            <div class="llm4s-feed" role="feed" aria-label={group.heading}>
-              {piecesOf(ids, first, from, start, [focused, scope.wanted.value]).map((piece) => {
-                if ("gap" in piece) return <div key={`before ${piece.gap.at(-1)}`} style={{ height: heights.together(piece.gap) }} />;
+            <div class="llm4s-feed" {...(drawn ? { role: "feed" as const, "aria-label": group.heading } : {})}>
+              {pieces.map((piece) => {
+                if ("gap" in piece)
+                  return <div key={`before ${piece.gap.at(-1)}`} style={{ height: `${heights.together(piece.gap)}px` }} />;
                 const card = cards[piece.index] as PendingCard;
                 return (
                   <Guarded key={card.id} what={`The card "${oneLine(card.title)}" (${oneLine(card.id)})`}>
@@ -56,37 +59,39 @@ export function CardList({ pending }: { pending: readonly PendingCard[] }) {
 function useWindow(box: { current: HTMLDivElement | null }, ids: readonly string[], heights: Heights, long: boolean) {
   const [from, setFrom] = useState<{ id: string; index: number }>({ id: "", index: 0 });
   const found = ids.indexOf(from.id);
-  const start = Math.max(0, found >= 0 ? found : Math.min(from.index, ids.length - 1));
+  const start = Math.max(0, Math.min(found >= 0 ? found : from.index, ids.length - DRAWN));
   const seen = useRef<{ id: string; top: number } | null>(null);
 
-  const drawn = () => [...(box.current?.querySelectorAll<HTMLElement>("[data-card]") ?? [])];
-  const tops = (element: HTMLElement) => element.getBoundingClientRect().top - (box.current?.getBoundingClientRect().top ?? 0);
-  const note = () => {
-    for (const card of drawn()) heights.note(card.dataset.card ?? "", card.offsetHeight);
-    const first = drawn().find((card) => tops(card) + card.offsetHeight > 0);
-    // Where it is in the list, not in the box: a scroll by the person moves nothing in the list.
-    seen.current = first && box.current ? { id: first.dataset.card ?? "", top: tops(first) + box.current.scrollTop } : null;
-  };
-  const move = () => {
-    if (box.current === null) return;
-    const next = startFor(heights.at(ids, box.current.scrollTop), start, ids.length);
-    const id = ids[next];
-    if (next !== start && id !== undefined) setFrom({ id, index: next });
+  /** Pixels from the top of the list: a scroll by the person does not change them. */
+  const topOf = (card: HTMLElement, list: HTMLElement) =>
+    card.getBoundingClientRect().top - list.getBoundingClientRect().top + list.scrollTop;
+  const note = (list: HTMLElement) => {
+    const cards = [...list.querySelectorAll<HTMLElement>("[data-card]")];
+    for (const card of cards) heights.note(card.dataset.card ?? "", card.offsetHeight);
+    const end = list.scrollTop + list.clientHeight;
+    const first = cards.find((card) => topOf(card, list) + card.offsetHeight > list.scrollTop && topOf(card, list) < end);
+    seen.current = first === undefined ? null : { id: first.dataset.card ?? "", top: topOf(first, list) };
   };
   useLayoutEffect(() => {
-    if (!long || box.current === null) return;
+    const list = box.current;
+    if (!long || list === null) return;
     const before = seen.current;
-    const same = before === null ? null : cardElement(box.current, before.id);
+    const same = before === null ? null : cardElement(list, before.id);
     if (before !== null && same !== null) {
-      const moved = tops(same) + box.current.scrollTop - before.top;
-      if (Math.abs(moved) > 1) box.current.scrollTop += moved;
+      const moved = topOf(same, list) - before.top;
+      if (Math.abs(moved) > 1) list.scrollTop += moved;
     }
-    note();
-    move();
+    note(list);
   });
   const follow = () => {
-    note();
-    move();
+    const list = box.current;
+    if (list === null) return;
+    note(list);
+    // Where none that is drawn is seen, the person has gone far: the place tells about which card is there.
+    const first = seen.current === null ? heights.at(ids, list.scrollTop) : ids.indexOf(seen.current.id);
+    const next = startFor(first, start, ids.length);
+    const id = ids[next];
+    if (next !== start && id !== undefined) setFrom({ id, index: next });
   };
   return { start, follow };
 }

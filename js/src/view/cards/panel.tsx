@@ -9,7 +9,7 @@ import { Footer, submitChosen } from "./footer";
 import { shown } from "./groups";
 import { ClickGuard } from "./guard";
 import { Help } from "./help";
-import { onPanelKey } from "./keys";
+import { goTo, onPanelKey } from "./keys";
 import { CardList } from "./list";
 import { StaleProblems } from "./stale";
 import { Toolbar } from "./toolbar";
@@ -91,10 +91,11 @@ function scopeOf(desk: Desk, prefix: string, wanted: Signal<string | null>): Pan
 }
 
 /** A common submit was refused: go to the first card that has a problem, unless the person has gone to a card since. */
-function focusProblem(panel: HTMLElement | null, { desk, wanted }: PanelScope): void {
+function focusProblem(panel: HTMLElement | null, scope: PanelScope): void {
+  const { desk } = scope;
   if (panel === null || desk.refusal.value === null) return;
   const active = (panel.getRootNode() as Document | ShadowRoot).activeElement;
   const aside = active === null || active === document.body || (panel.contains(active) && active.closest("[data-card]") === null);
   const first = shown(desk.state.value?.pending ?? []).find((card) => (desk.problems.value[card.id] ?? []).length > 0);
-  if (aside && first !== undefined) wanted.value = first.id;
+  if (aside && first !== undefined) goTo(scope, panel, first.id);
 }

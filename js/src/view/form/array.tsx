@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import type { Maybe, Path } from "../json";
+import { equal, type Maybe, type Path } from "../json";
 import { Field } from "./field";
 import type { Plan } from "./schema";
 import { fieldId, useForm } from "./scope";
@@ -42,10 +42,14 @@ export function ArrayControl({ path, plan, label }: ArrayControlProps) {
             schema={plan.prefix[index] ?? of ?? {}}
             label={`${label} ${index + 1}`}
             required={needed || index >= plan.prefix.length}
-            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : <></>}
+            item={index >= plan.prefix.length}
+            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : null}
           />
         );
       })}
+      {plan.unique && items.some((item, index) => items.slice(0, index).some((earlier) => equal(earlier, item))) && (
+        <p class="llm4s-hint">A value is there twice.</p>
+      )}
       {of !== null && (
         <div class="llm4s-add">
           <button type="button" class="llm4s-button llm4s-small" id={fieldId(form, path)} disabled={form.disabled} onClick={add}>

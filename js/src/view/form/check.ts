@@ -1,5 +1,5 @@
 import type { Json } from "../../wire/index";
-import { equal, isObject, type Maybe, type Path } from "../json";
+import { isObject, type Maybe, type Path } from "../json";
 import { branchOf } from "./fit";
 import { leafFaults, limit } from "./leaf";
 import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
@@ -34,16 +34,14 @@ const wrongType = (path: Path, wanted: string): Fault => ({ path, message: `Must
 function checkUnion(root: Schema, plan: Extract<Plan, { kind: "union" }>, value: Json, path: Path): Fault[] {
   if (value === null && plan.nullable) return [];
   const branch = plan.branches[branchOf(root, plan.branches, value)];
-  return branch === undefined ? [{ path, message: "Fits none of the possible kinds." }] : check(root, branch, value, path);
+  return branch === undefined
+    ? [{ path, message: isObject(value) && Object.keys(value).length === 0 ? "Fill this in." : "Fits none of the possible kinds." }]
+    : check(root, branch, value, path);
 }
 
 function checkArray(root: Schema, plan: Extract<Plan, { kind: "array" }>, schema: Schema, value: Json[], path: Path): Fault[] {
   const faults: Fault[] = [];
   if (plan.prefix.length === 0) faults.push(...counted(schema, "minItems", "maxItems", value.length, "item", path));
-  if (schema.uniqueItems === true) {
-    const twice = value.findIndex((item, index) => value.slice(0, index).some((earlier) => equal(earlier, item)));
-    if (twice >= 0) faults.push({ path: [...path, twice], message: "This value is in the list already." });
-  }
   value.forEach((item, index) => {
     const of = plan.prefix[index] ?? plan.items;
     if (of !== null) faults.push(...check(root, of, item, [...path, index]));

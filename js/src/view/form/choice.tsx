@@ -54,7 +54,6 @@ export function ChoiceControl({ options, ...props }: ControlProps & { options: {
           <Plain text={option.name} />
         </label>
       ))}
-      {at < 0 && <span class="llm4s-hint">{hint(props.schema, value)}</span>}
     </div>
   );
 }

@@ -27,10 +27,20 @@ export function useControl({ path, describedBy, labelledBy }: ControlProps) {
   };
 }
 
+const WORDS = new Map<Maybe, string>([
+  [null, "nothing"],
+  ["", "empty text"],
+  [true, "yes"],
+  [false, "no"],
+]);
+
+/** A default in the words of its control. */
+export const defaultName = (value: Maybe): string => WORDS.get(value) ?? brief(value);
+
 /** What an empty control shows in its place: the default, or an example. */
 export function hint(schema: Schema, value: Maybe, example = ""): string {
   if (value !== undefined) return "";
-  if ("default" in schema && schema.default !== null && schema.default !== "") return `default: ${brief(schema.default)}`;
+  if ("default" in schema) return `default: ${defaultName(schema.default)}`;
   const given = Array.isArray(schema.examples) ? schema.examples[0] : undefined;
   return given === undefined ? example : `such as ${brief(given)}`;
 }

@@ -1,10 +1,12 @@
 import type { ComponentChildren } from "preact";
-import { brief, type Path } from "../json";
+import type { Path } from "../json";
 import { Plain } from "../text";
 import { check } from "./check";
+import { defaultName } from "./common";
 import { Control } from "./control";
 import { shownAsJson } from "./fit";
 import { limitsText } from "./limits";
+import { Misfit } from "./misfit";
 import { kindName } from "./names";
 import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
 import { type FormScope, fieldId, useForm } from "./scope";
@@ -16,12 +18,14 @@ interface FieldProps {
   required: boolean;
   /** A control beside the name, such as an item's "remove". */
   beside?: ComponentChildren;
+  /** One of several of a kind, which the list has named. */
+  item?: boolean;
 }
 
 const GROUPS = new Set<Plan["kind"]>(["object", "array"]);
 
 /** One place of a form: its name, what it takes, its control, and what is wrong with it. */
-export function Field({ path, schema, label, required, beside }: FieldProps) {
+export function Field({ path, schema, label, required, beside, item = false }: FieldProps) {
   const form = useForm();
   const value = form.valueAt(path);
   const plan = branchPlan(form.root, schema);
@@ -31,23 +35,30 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
   const faults = form.faultsAt(path, json);
   const ids = { label: fieldId(form, path, "-name"), about: fieldId(form, path, "-about"), faults: fieldId(form, path, "-faults") };
   const about = typeof full.description === "string" ? full.description.trim() : "";
-  const describedBy = [about !== "" && ids.about, faults.length > 0 && ids.faults].filter(Boolean).join(" ") || undefined;
+  const absent = !required && value === undefined && path.length > 0;
+  const said = [about !== "" && ids.about, absent && `${ids.about}-absent`, faults.length > 0 && ids.faults];
+  const describedBy = said.filter(Boolean).join(" ") || undefined;
   const group = !json && GROUPS.has(plan.kind);
-  const kinds = [kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
+  const kinds = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
   const name = <Plain text={label} />;
   return (
-    <div class={`llm4s-field${group ? " llm4s-group" : ""}`} {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}>
+    <div
+      class={`llm4s-field${group ? " llm4s-group" : ""}${group || holdsGroups(form.root, plan) ? "" : " llm4s-line"}`}
+      {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}
+    >
       <div class={`llm4s-field-head${path.length === 0 ? " llm4s-sr" : ""}`}>
-        {group ? (
-          <span class="llm4s-field-name" id={ids.label}>
-            {name}
-          </span>
-        ) : (
-          <label class="llm4s-field-name" id={ids.label} for={fieldId(form, path)}>
-            {name}
-          </label>
-        )}
-        <span class="llm4s-field-kind">{kinds.filter(Boolean).join(" · ")}</span>
+        <div class="llm4s-field-title">
+          {group ? (
+            <span class="llm4s-field-name" id={ids.label}>
+              {name}
+            </span>
+          ) : (
+            <label class="llm4s-field-name" id={ids.label} for={fieldId(form, path)}>
+              {name}
+            </label>
+          )}
+          <span class="llm4s-field-kind">{kinds.filter(Boolean).join(" · ")}</span>
+        </div>
         {!required && value !== undefined && path.length > 0 && beside === undefined && (
           <button
             type="button"
@@ -69,9 +80,13 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
           <Plain text={about} />
         </p>
       )}
-      {json && plan.kind !== "any" && <p class="llm4s-misfit">{`Does not fit “${kind}”, so it is shown as it is, in JSON.`}</p>}
+      {json && plan.kind !== "any" && !(plan.kind === "union" && plan.branches.length > 1) && <Misfit kind={kind} />}
       <Control path={path} schema={schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
-      {!required && value === undefined && path.length > 0 && <p class="llm4s-hint">{defaultText(full)}</p>}
+      {absent && (
+        <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>
+          {defaultText(full)}
+        </p>
+      )}
       <Faults
         form={form}
         path={path}
@@ -83,10 +98,19 @@ export function Field({ path, schema, label, required, beside }: FieldProps) {
   );
 }
 
+/** What is written says itself, in its empty place, that nothing is given. */
+const WRITTEN = new Set<Plan["kind"]>(["string", "number", "decimal", "secret"]);
+
+const onlyKind = (root: Schema, plan: Plan) =>
+  plan.kind === "union" && plan.branches.length === 1 ? branchPlan(root, plan.branches[0] ?? {}).kind : plan.kind;
+
+/** May fields stand in the control? Then it needs the whole width. */
+const holdsGroups = (root: Schema, plan: Plan) =>
+  plan.kind === "union" && plan.branches.some((branch) => GROUPS.has(branchPlan(root, branch).kind));
+
 function defaultText(schema: Schema): string {
   if (!("default" in schema)) return "Not given.";
-  const named = schema.default === "" ? "empty text" : schema.default === null ? "nothing" : brief(schema.default);
-  return `Not given: the default is used (${named}).`;
+  return `Not given: the default is used (${defaultName(schema.default)}).`;
 }
 
 interface FaultsProps {

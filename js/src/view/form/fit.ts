@@ -71,7 +71,7 @@ export function fits(root: Schema, schema: Schema, value: Json, { close = false,
 
 /**
  * The branch a value belongs to: the first it fits closely; else the first whose shape it has; else the one whose constants (a
- * discriminator) it carries; else the only one that can show it. -1 where that leaves a doubt.
+ * discriminator) it carries; else the one that knows most of it. -1 where that leaves a doubt.
  */
 export function branchOf(root: Schema, branches: readonly Schema[], value: Maybe): number {
   if (value === undefined) return -1;
@@ -81,10 +81,17 @@ export function branchOf(root: Schema, branches: readonly Schema[], value: Maybe
   }
   const tagged = branches.findIndex((branch) => carriesConstants(root, branch, value));
   if (tagged >= 0) return tagged;
-  const able = branches.map((branch, index) => (shows(branchPlan(root, branch), value) ? index : -1)).filter((index) => index >= 0);
-  const [only, ...more] = able;
   // Of members that a tag tells apart, one without the right tag is none, even the only one that could show the value.
-  return only === undefined || more.length > 0 || tagOf(root, branches[only]) !== null ? -1 : only;
+  const able = branches.map((branch) => (tagOf(root, branch) === null ? likeness(root, branch, value) : -1));
+  const most = Math.max(...able);
+  return most >= 0 && able.filter((likeness) => likeness === most).length === 1 ? able.indexOf(most) : -1;
+}
+
+/** How much of a value a branch knows: the number of its names; -1 where it cannot show it at all. */
+function likeness(root: Schema, branch: Schema, value: Json): number {
+  const plan = branchPlan(root, branch);
+  if (!shows(plan, value)) return -1;
+  return plan.kind === "object" && isObject(value) ? plan.fields.filter(([key]) => Object.hasOwn(value, key)).length : 0;
 }
 
 function tagOf(root: Schema, branch: Schema | undefined): string | null {

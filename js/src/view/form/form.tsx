@@ -29,7 +29,7 @@ export function Form(props: FormProps) {
   latest.current = props;
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const faults = faultsOf(props.schema, props.value, props.unread).filter((fault) => props.thorough || touched.has(pathKey(fault.path)));
-  const kernel = props.problems.map(({ path, message }) => ({ path: formPath(props.schema, props.schema, props.value, path), message }));
+  const kernel = placed(props);
   const all = [...faults, ...kernel];
   const box = useRef<HTMLDivElement>(null);
   const wanted = useRef<Path | null>(null);
@@ -91,13 +91,24 @@ export function Form(props: FormProps) {
   );
 }
 
+/**
+ * The kernel's problems at their places. Of a union it says what every member would have: a problem at a field that the member drawn here
+ * does not have is left out where there is one that is drawn.
+ */
+function placed({ schema, value, problems }: FormProps): Fault[] {
+  const all = problems.map(({ path, message }) => ({ path: formPath(schema, schema, value, path), message, steps: path.length }));
+  const drawn = all.filter(({ path, steps }) => path.length === steps);
+  return all.filter((one) => drawn.includes(one) || !drawn.some(({ path }) => isBelow(path, one.path)));
+}
+
 const isBelow = (path: Path, of: Path) => of.every((step, depth) => path[depth] === step);
 
 /** The control of a field, or the first one of its group. */
 function controlAt(form: HTMLElement | null, id: string): HTMLElement | null {
   const named = [...(form?.querySelectorAll<HTMLElement>("[id]") ?? [])].filter((element) => element.id.startsWith(id));
   const own = named.find((element) => element.id === id && element.matches(CONTROLS));
-  return own ?? named[0]?.closest(".llm4s-field")?.querySelector<HTMLElement>(CONTROLS) ?? null;
+  const inside = [...(named[0]?.closest(".llm4s-field")?.querySelectorAll<HTMLElement>(CONTROLS) ?? [])];
+  return own ?? inside.find((element) => element.closest(".llm4s-field-head") === null) ?? null;
 }
 
 const CONTROLS = "input, textarea, select, button";

@@ -17,7 +17,8 @@ export function leafFaults(plan: Plan, schema: Schema, value: Json): string[] {
     case "number":
       if (typeof value !== "number") return ["Must be a number."];
       if (plan.integer && !Number.isInteger(value)) return ["Must be a whole number."];
-      return [...exactness(value), ...range(schema, value)];
+      // A number with a fraction is the same in Python; only of a whole one digits may have been lost on the way here.
+      return [...(plan.integer || !Number.isFinite(value) ? exactness(value) : []), ...range(schema, value)];
     case "decimal":
       return decimalFaults(plan.limits, value);
     case "any":

@@ -11,11 +11,12 @@ export function limitsText(schema: Schema): string {
   if (typeof exclusiveMaximum === "number") parts.push(`< ${exclusiveMaximum}`);
   if (typeof multipleOf === "number") parts.push(`multiple of ${multipleOf}`);
   const count = (least: Maybe, most: Maybe, what: string) => {
-    if (typeof least === "number" || typeof most === "number") parts.push(`${span(least, most)} ${what}`);
+    if (typeof least !== "number" && typeof most !== "number") return;
+    parts.push(`${span(least, most)} ${what}${(most ?? least) === 1 ? "" : "s"}`);
   };
-  count(schema.minLength, schema.maxLength, "characters");
-  if (!Array.isArray(schema.prefixItems)) count(schema.minItems, schema.maxItems, "items");
-  count(schema.minProperties, schema.maxProperties, "names");
+  count(schema.minLength, schema.maxLength, "character");
+  if (!Array.isArray(schema.prefixItems)) count(schema.minItems, schema.maxItems, "item");
+  count(schema.minProperties, schema.maxProperties, "name");
   return parts.join(", ");
 }
 

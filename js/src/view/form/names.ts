@@ -1,14 +1,12 @@
-import { branchPlan, resolve, type Schema } from "./schema";
+import { branchPlan, type Plan, resolve, type Schema } from "./schema";
 
 /** The name a person sees for a branch of a union. */
 export function branchName(root: Schema, branch: Schema): string {
   const plan = branchPlan(root, branch);
   const { title } = resolve(root, branch);
   if (plan.kind === "object" && typeof title === "string") return title;
-  if (plan.kind === "array" && plan.items !== null && plan.prefix.length === 0) {
-    const inner = branchPlan(root, plan.items).kind;
-    if (inner !== "any" && inner !== "union" && inner !== "array") return `list of ${branchName(root, plan.items)}`;
-  }
+  // Beside other kinds "yes or no" would read like two of them.
+  if (plan.kind === "boolean") return "yes/no";
   return kindName(root, branch);
 }
 
@@ -37,11 +35,18 @@ export function kindName(root: Schema, schema: Schema): string {
     case "object":
       return plan.fields.length === 0 && plan.open ? "named values" : "group";
     case "array":
-      return "list";
+      return plan.items === null || plan.prefix.length > 0 || VAGUE.has(branchPlan(root, plan.items).kind)
+        ? "list"
+        : `list of ${branchName(root, plan.items)}`;
     case "union":
-      return [...plan.branches.map((branch) => branchName(root, branch)), ...(plan.nullable ? ["nothing"] : [])].join(" or ");
+      return listed([...plan.branches.map((branch) => branchName(root, branch)), ...(plan.nullable ? ["nothing"] : [])]);
   }
 }
+
+/** What would say nothing, or too much, of the items of a list. */
+const VAGUE: ReadonlySet<Plan["kind"]> = new Set(["any", "union", "array"]);
+
+const listed = (names: readonly string[]) => [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(" or ");
 
 const FORMAT_NAMES: Readonly<Record<string, string>> = {
   date: "date",

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { isObject, type Path } from "../json";
+import type { JsonObject } from "../../wire/index";
+import { equal, isObject, type Path } from "../json";
 import { visible } from "../unseen";
 import { check } from "./check";
 import { Field } from "./field";
@@ -38,14 +39,23 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
       </button>
     );
   }
+  const saidTag = open && plan.tag !== null && isSaid(form.root, plan, value) ? plan.tag : null;
   const known = new Set(plan.fields.map(([key]) => key));
   const others = open ? Object.keys(value).filter((key) => !known.has(key)) : [];
   const of = typeof plan.extra === "boolean" ? {} : plan.extra;
   return (
     <div class="llm4s-fields">
-      {plan.fields.map(([key, schema]) => (
-        <Field key={`field ${key}`} path={[...path, key]} schema={schema} label={labelOf(key, schema)} required={plan.required.has(key)} />
-      ))}
+      {plan.fields
+        .filter(([key]) => key !== saidTag)
+        .map(([key, schema]) => (
+          <Field
+            key={`field ${key}`}
+            path={[...path, key]}
+            schema={schema}
+            label={labelOf(key, schema)}
+            required={plan.required.has(key)}
+          />
+        ))}
       {others.map((key) => (
         <Field
           key={`other ${key}`}
@@ -53,6 +63,7 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
           schema={of}
           label={nameOf(key)}
           required
+          item={plan.open}
           beside={<Named path={path} name={key} renames={plan.open} known={known} />}
         />
       ))}
@@ -61,6 +72,13 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
       {plan.fields.length === 0 && !plan.open && <p class="llm4s-hint">No fields.</p>}
     </div>
   );
+}
+
+/** Does the kind that was picked say all about the tag? A tag of several values is a field like another. */
+function isSaid(root: Schema, plan: ObjectControlProps["plan"], value: JsonObject): boolean {
+  const [key, schema] = plan.fields.find(([name]) => name === plan.tag) ?? [];
+  const of = schema === undefined ? null : branchPlan(root, schema);
+  return key !== undefined && of?.kind === "const" && Object.hasOwn(value, key) && equal(value[key], of.value);
 }
 
 /** The title that the field's author gave it, or its name. pydantic makes titles of names, which say nothing new. */
@@ -186,13 +204,8 @@ function AddNamed({ path, of, names, known, label }: AddNamedProps) {
           ))}
         </select>
       )}
-      <button
-        type="button"
-        class="llm4s-button llm4s-small"
-        disabled={form.disabled || taken || (choices !== null && name === "")}
-        onClick={add}
-      >
-        {taken ? "name is taken" : "Add"}
+      <button type="button" class="llm4s-button llm4s-small" disabled={form.disabled || taken || name === ""} onClick={add}>
+        {taken && name !== "" ? "name is taken" : "Add"}
       </button>
       {name !== "" && misnamed.length > 0 && <span class="llm4s-hint">{misnamed.map((fault) => fault.message).join(" ")}</span>}
     </div>

@@ -15,7 +15,7 @@ export type Plan =
   | { kind: "string"; format: string | null }
   | { kind: "secret"; text: boolean }
   | ObjectPlan
-  | { kind: "array"; items: Schema | null; prefix: Schema[]; least: number }
+  | { kind: "array"; items: Schema | null; prefix: Schema[]; least: number; unique: boolean }
   | { kind: "union"; branches: Schema[]; nullable: boolean };
 
 interface ObjectPlan {
@@ -180,7 +180,7 @@ function objectPlan(schema: Schema): ObjectPlan {
 function arrayPlan(schema: Schema): Plan {
   const prefix = Array.isArray(schema.prefixItems) ? schema.prefixItems.map(asSchema) : [];
   const least = typeof schema.minItems === "number" ? Math.min(schema.minItems, prefix.length) : 0;
-  return { kind: "array", items: arrayItems(schema, prefix.length), prefix, least };
+  return { kind: "array", items: arrayItems(schema, prefix.length), prefix, least, unique: schema.uniqueItems === true };
 }
 
 /** The schema of the items after the prefix; null where there may be none. */

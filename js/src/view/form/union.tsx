@@ -3,7 +3,8 @@ import type { Json } from "../../wire/index";
 import type { Maybe, Path } from "../json";
 import { Control } from "./control";
 import { blank, branchOf, contradicts, shows } from "./fit";
-import { branchName } from "./names";
+import { Misfit } from "./misfit";
+import { branchName, kindName } from "./names";
 import { branchPlan, type Plan, type Schema } from "./schema";
 import { fieldId, useForm } from "./scope";
 
@@ -63,7 +64,11 @@ function Kinds({ plan, ...props }: UnionControlProps) {
   const [picked, setPicked] = useState<number | null>(null);
   const before = useRef(new Map<number, Json>());
   const found = value === null && plan.nullable ? NOTHING : branchOf(form.root, plan.branches, value);
-  const at = picked !== null && canShow(form.root, plan.branches[picked], value) ? picked : found;
+  // What is half written may fit no kind for a while: the kind it had stays.
+  const last = useRef(-1);
+  const sticks = (index: number | null) => index !== null && canShow(form.root, plan.branches[index], value);
+  const at = picked !== null && sticks(picked) ? picked : found === -1 && sticks(last.current) ? last.current : found;
+  last.current = at;
   const branch = plan.branches[at];
   if (value !== undefined && branch !== undefined) before.current.set(at, value);
   const names = plan.branches.map((one, index) => ({ name: branchName(form.root, one), index }));
@@ -95,8 +100,13 @@ function Kinds({ plan, ...props }: UnionControlProps) {
           </label>
         ))}
       </div>
-      {branch !== undefined && <Control key={at} {...props} schema={branch} required />}
-      {at === -1 && value !== undefined && <Control {...props} schema={{}} />}
+      {branch !== undefined && branchPlan(form.root, branch).kind !== "const" && <Control key={at} {...props} schema={branch} required />}
+      {at === -1 && value !== undefined && (
+        <>
+          <Misfit kind={kindName(form.root, props.schema)} />
+          <Control {...props} schema={{}} />
+        </>
+      )}
     </div>
   );
 }
