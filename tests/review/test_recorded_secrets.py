@@ -16,8 +16,9 @@ from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 
+from ..agent.secrecy import AskToken, Token, fresh
 from .asking_graph import asking
-from .test_secrets_on_the_wire import AskToken, Token, approved, secret, sign_in_into
+from .test_secrets_on_the_wire import approved, sign_in_into
 
 DOTS = "•" * 8
 
@@ -45,7 +46,7 @@ def logins(user: str, password: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("choice", ["approve", "edit", "typed", "object", "misspelt"])
 async def test_a_secret_argument_is_dots_in_the_log(choice: str, store: Checkpointer, log: DecisionLog):
     """L1.6, 3.8.4: what was shown, what was left as dots, and what was typed."""
-    (value, mark), (typed, typed_mark) = secret(), secret()
+    (value, mark), (typed, typed_mark) = fresh(), fresh()
     got: list[str] = []
     session = Session(agent(got, value, store=store), "t", decisions=log)
     await session.run("go")
@@ -79,7 +80,7 @@ async def test_a_secret_argument_is_dots_in_the_log(choice: str, store: Checkpoi
 
 async def test_secret_answers_are_dots_in_the_log(log: DecisionLog):
     """L1.6, 3.8.6: of a middleware's question, of a tool's, and of a graph's."""
-    (value, mark), (typed, typed_mark) = secret(), secret()
+    (value, mark), (typed, typed_mark) = fresh(), fresh()
     used: list[str] = []
     session = Session(agent([], value, AskToken(used)), "t", decisions=log)
     await session.run("go")
@@ -149,20 +150,20 @@ def _no_schema() -> Any:
 @pytest.mark.parametrize("choice", ["approve", "edit"])
 async def test_dots_of_the_call_itself_are_replayed(choice: str, log: DecisionLog):
     """L3.5: they stand for the secret of the new call."""
-    value, _ = secret()
+    value, _ = fresh()
     session = Session(agent([], value), "t", decisions=log)
     await session.run("go")
     pending = session.result.pending[0]
     await session.answer(pending.approve() if choice == "approve" else pending.edit(logins("bo", DOTS)))
     got: list[str] = []
-    other, _ = secret()
+    other, _ = fresh()
     await review(agent(got, other), "go", answers=log)
     assert got == [other]
 
 
 async def test_a_secret_that_was_typed_cannot_be_replayed_and_says_what_to_do(log: DecisionLog):
     """L3.5: refused before anything runs; given anew it is used."""
-    (value, _), (typed, typed_mark) = secret(), secret()
+    (value, _), (typed, typed_mark) = fresh(), fresh()
     session = Session(agent([], value), "t", decisions=log)
     await session.run("go")
     await session.answer(session.result.pending[0].edit(logins("bo", typed)))

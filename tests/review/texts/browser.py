@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 from llm4s_notebook.review import TextSession
 
 from ..turns import until
+
+_NUMBERS = count(1)  # two views of one session never use one id twice
 
 
 class Browser:
@@ -15,7 +18,6 @@ class Browser:
     def __init__(self, session: TextSession) -> None:
         self.session = session
         self.received: list[Any] = []
-        self._count = 0
         session.observe_messages(self.received.append)
 
     def send(self, content: object) -> None:
@@ -29,8 +31,7 @@ class Browser:
 
     async def ask(self, request_id: str | None = None, **body: Any) -> Any:
         """Send a request and wait for its reply."""
-        self._count += 1
-        request_id = request_id or f"r{id(self)}-{self._count}"
+        request_id = request_id or f"r{next(_NUMBERS)}"
         before = len(self.replies(request_id))
         self.send({"request_id": request_id, "body": body})
         await until(lambda: len(self.replies(request_id)) > before)
