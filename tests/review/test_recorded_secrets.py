@@ -82,7 +82,7 @@ async def test_secret_answers_are_dots_in_the_log(log: DecisionLog):
     """L1.6, 3.8.6: of a middleware's question, of a tool's, and of a graph's."""
     (value, mark), (typed, typed_mark) = fresh(), fresh()
     used: list[str] = []
-    session = Session(agent([], value, AskToken(used)), "t", decisions=log)
+    session = Session(agent([], value, AskToken("token", used)), "t", decisions=log)
     await session.run("go")
     await session.answer({session.result.pending[0].id: {"value": typed, "note": "n"}})
     assert used == [typed]
