@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from msgspec import to_builtins
 from pydantic import TypeAdapter
 
 from ..graph import RunContext
@@ -150,8 +151,8 @@ def _adapter(kind: type[AgentEvent]) -> TypeAdapter[AgentEvent]:
 
 def announce(context: RunContext, event: AgentEvent) -> None:
     """Emit a durable event with the task's result, or tell a live one now. One of many that nobody follows need not be made."""
-    if event.durable:
-        context.emit(event.name, event)
+    if event.durable:  # all that is in it the task stores as well, where it is checked
+        context.emitted.append((event.name, 1, to_builtins(event)))
     elif context.followed:
         context.progress(event.name, event)
 

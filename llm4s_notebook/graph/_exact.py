@@ -30,6 +30,7 @@ Kinds: TypeAlias = "dict[type[Any], Check | None]"
 _IGNORED = {"type", "ref", "metadata"}
 _FIELD = {"type", "name", "schema", "metadata", "init", "kw_only"}
 _CLASS = _IGNORED | {"cls", "fields", "schema", "config", "slots", "frozen", "post_init", "cls_name", "generic_origin"}
+_DEFAULT = {"schema", "default", "default_factory", "default_factory_takes_data"}
 _CONFIG = {"title", "ser_json_inf_nan"}  # the first is for the JSON Schema, the second for numbers, none of which are here
 
 
@@ -60,7 +61,7 @@ class _Reading:
                 return dict(_JSON)
             case "literal" if own == {"expected"} and all(type(one) is str for one in schema["expected"]):
                 return {str: _one_of(schema["expected"])}
-            case "default" if own <= {"schema", "default", "default_factory"}:
+            case "default" if own <= _DEFAULT:
                 return self.of(schema["schema"])
             case "nullable" if own == {"schema"}:
                 return {**self.of(schema["schema"]), types.NoneType: None}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._codec import Codec
+from ._codec import Codec, encode_json
 from ._context import RunContext
 from ._key import StateKey
 from ._refs import Owner
@@ -68,3 +68,12 @@ class Plan:
     dynamic_joins: Mapping[str, DynamicJoinSpec]
     parts: Mapping[str, str] = field(default_factory=dict[str, str])
     """Digest of each named part of the graph's version, so that a refused restore says which one changed (D14)."""
+    parts_text: bytes = field(init=False)
+    """The parts as JSON text: every thread begins with them."""
+    key_versions: bytes = field(init=False)
+    """Schema versions of the keys as JSON text, those above 1 only."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts_text", encode_json(dict(self.parts)))
+        versions = {id: key.version for id, key in self.keys.items() if key.version != 1}
+        object.__setattr__(self, "key_versions", encode_json(versions))

@@ -97,7 +97,7 @@ def parked_record(plan: Plan, parked: Parked) -> bytes:
 
 def activation_record(one: Activation) -> bytes:
     """An open activation without its arrivals, which are a list of their own."""
-    return encode_json({"join": one.join_id, "task": one.fan_out_task, "expected": list(one.expected)})
+    return b'{"join":%b,"task":%b,"expected":%b}' % (text(one.join_id), text(one.fan_out_task), to_json(one.expected))
 
 
 def arrival_record(child: str) -> bytes:

@@ -14,7 +14,7 @@ from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Execution, JoinSlot, Origin, Parked, Task
 from ._plan import Plan
 from ._record import read_routes
-from ._snapshot import Stored, key_versions
+from ._snapshot import Stored
 from ._state import SECTION, Slot, entry_of, slot_of
 
 Record = Mapping[str, Any]
@@ -100,10 +100,10 @@ class _Restoring:
 
     def _meta(self) -> None:
         if self.rewrite:
-            versions = key_versions(self.plan)
+            versions = self.plan.key_versions
             self.rewrite.append(Unset("meta", "keys") if versions == b"{}" else Set("meta", "keys", versions))
         if dict(self.stored.parts or {}) != dict(self.plan.parts):
-            self.rewrite.append(Set("meta", "parts", encode_json(dict(self.plan.parts))))
+            self.rewrite.append(Set("meta", "parts", self.plan.parts_text))
 
     def _state(self) -> dict[str, Slot]:
         slots: dict[str, Slot] = {}

@@ -59,11 +59,6 @@ def _plain_body(paused: bool, settled: str | None) -> bytes:
     return encode_json({**({"paused": True} if paused else {}), **({"settled": settled} if settled is not None else {})})
 
 
-def key_versions(plan: Plan) -> bytes:
-    """Schema versions of the keys, those above 1 only."""
-    return encode_json({id: key.version for id, key in plan.keys.items() if key.version != 1})
-
-
 def entries_of(execution: Execution, birth_id: str) -> Entries:
     """Everything a store holds of the execution: what a patch from nothing has to make."""
     plan = execution.plan
@@ -85,11 +80,10 @@ def entries_of(execution: Execution, birth_id: str) -> Entries:
 def meta_entries(plan: Plan, birth_id: str) -> Entries:
     """The thread's birth id, its keys' schema versions, and the digests of the graph's parts (D13, D14)."""
     entries: Entries = {("meta", "birth"): encode_json(birth_id)}
-    versions = key_versions(plan)
-    if versions != b"{}":
-        entries[("meta", "keys")] = versions
+    if plan.key_versions != b"{}":
+        entries[("meta", "keys")] = plan.key_versions
     if plan.parts:
-        entries[("meta", "parts")] = encode_json(dict(plan.parts))
+        entries[("meta", "parts")] = plan.parts_text
     return entries
 
 
