@@ -91,7 +91,10 @@ class Activation(Value, frozen=True):
 
 
 class Execution(Value, frozen=True, gc=True, eq=False):
-    """Superstep number, state, frontier, joins and what is parked. Belongs to the graph object that made it (R1.32)."""
+    """Superstep number, state, frontier, joins and what is parked. Belongs to the graph object that made it (R1.32).
+
+    What it holds is shared with the executions before and after it, and never changed.
+    """
 
     plan: Plan
     superstep: int
@@ -99,7 +102,7 @@ class Execution(Value, frozen=True, gc=True, eq=False):
     frontier: tuple[Task, ...]
     arrivals: Mapping[str, frozenset[str]]
     activations: Mapping[str, Activation]
-    parked: Mapping[str, Parked]
+    parked: dict[str, Parked]
     paused: bool = False
 
     @property

@@ -245,7 +245,7 @@ def answered(execution: Execution, continuations: Sequence[tuple[str, Task]]) ->
     """The execution with these parked interrupts replaced by tasks at the frontier's end, no longer paused (R4.11, R4.13)."""
     plan = execution.plan
     tasks = tuple(task for _, task in continuations)
-    parked = dict(execution.parked)
+    parked = execution.parked.copy()  # a quarter of the time of `dict(…)` once some were answered
     for id, _ in continuations:
         del parked[id]
     patch = (*(Unset("parked", id) for id, _ in continuations), *(Set("task", task.id, task_record(plan, task)) for task in tasks))

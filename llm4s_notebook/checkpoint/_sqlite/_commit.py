@@ -29,22 +29,30 @@ _IF_SAME = "WHERE id = ? AND token IS ? AND latest IS ? AND next_event = ? AND w
 _STEP = f"UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ? {_IF_SAME}"
 _TURN = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
     settled = ?, graph = ?, status = ?, created_at = ?, named = ? {_IF_SAME}"""
-_ENDS = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
+_CLAIMS = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
     settled = ?, graph = ?, status = ?, created_at = ?, named = ?, token = ?, holder = ?, expires_at = ?, process = ? {_IF_SAME}"""
-_CHECKPOINT = f"""INSERT INTO llm4s_checkpoint (thread, number, run, name, parent, parent_run, parent_name, status, created_at,
-    superstep, format, token, first_event, last_event, body, small, refs, events, journal) VALUES ({", ".join("?" * 19)})"""
-_ROW = f"""INSERT INTO llm4s_row (id, thread, born, died, place, list, section, name, position, source, start, size, value)
-    VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_FREES = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?, writes = ?, entries = ?, live = ?,
+    settled = ?, graph = ?, status = ?, created_at = ?, named = ?,
+    token = NULL, holder = NULL, expires_at = NULL, process = NULL {_IF_SAME}"""
+# a column that is NULL nearly always is left out then: a None costs sqlite3 a search for who might adapt it
+_OF_CHECKPOINT = """thread, number, run, parent, status, created_at, superstep, format, token, first_event, last_event, body, small,
+    events, journal"""
+_CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.join('?' * 15)})"
+_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, name, parent_run, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_OF_ROW = "id, thread, born, died, place, list, section, name, position"
+_ROW = f"INSERT INTO llm4s_row ({_OF_ROW}, value) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?)"
+_PART = f"INSERT INTO llm4s_row ({_OF_ROW}, source, start, size) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PARKED = "INSERT INTO llm4s_parked (id, value) VALUES (?, ?)"
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
+_USUALLY: Final = (None, None, None, None)
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
 _WRITE = "INSERT INTO llm4s_write (thread, task_id, node_id, body) VALUES (?, ?, ?, ?)"
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_LAST_EVENT: Final = 13  # where these stand in a checkpoint's row
-_EVENTS: Final = 17
+_LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
+_EVENTS: Final = 13
 _USUAL: Final = (Set, Unset, Append)
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -102,9 +110,9 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
     if given.release:
         row.free()
-    if given.release or lease is not None:
-        held = (row.token, row.holder, row.expires_at, row.process)
-        changed = connection.execute(_ENDS, (*now, *rest, *held, *before)).rowcount
+        changed = connection.execute(_FREES, (*now, *rest, *before)).rowcount
+    elif lease is not None:
+        changed = connection.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
     elif turn == was:
         changed = connection.execute(_STEP, (*now, *before)).rowcount
     else:
@@ -134,6 +142,8 @@ class _Work:
         self.parked: list[tuple[int, bytes]] = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
         self.event: tuple[Any, ...] | None = None
+        self.parts = False
+        """Some of the rows refer to others."""
 
     # -- in memory ---------------------------------------------------------------------------------------------------
 
@@ -159,14 +169,17 @@ class _Work:
         if status >= 2:  # settled
             row.settled = row.latest
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
-        above = (parent.number, parent.run if parent.run != run else None, parent.name) if parent else (None, None, None)
+        parent_run = parent.run if parent and parent.run != run else None
+        parent_name = parent.name if parent else None
         first_event = row.next_event
-        self.checkpoints.append(
-            [
-                row.key, number, run, name, *above, status, created_at, header.superstep, header.format, row.token,
-                first_event, first_event - 1, header.body, b"".join(self.pieces.values()), refs, None, journal,
-            ]
-        )  # fmt: skip
+        values: list[Any] = [
+            row.key, number, run, parent.number if parent else None, status, created_at, header.superstep, header.format, row.token,
+            first_event, first_event - 1, header.body, b"".join(self.pieces.values()), None, journal,
+        ]  # fmt: skip
+        unusual = (name, parent_run, parent_name, refs)
+        if unusual != _USUALLY:
+            values += unusual
+        self.checkpoints.append(values)
 
     def _run(self, run_id: str, graph_text: tuple[str, str, str]) -> int:
         """The row of the run, a new one where the thread's last checkpoint was of another."""
@@ -307,11 +320,12 @@ class _Work:
                 self.texts = Texts()
             part = self.texts.place(value, at)
             if part is not None:
-                self.born.append((*place, *part, None))
+                self.born.append((*place, *part))
+                self.parts = True
                 return at
             if position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-        self.born.append((*place, None, None, None, value))
+        self.born.append((*place, value))
         return at
 
     def events(self, given: Commit) -> None:
@@ -341,10 +355,14 @@ class _Work:
         for changes, born in self.steps:
             for statement, values in changes:
                 connection.execute(statement, values)
-            if born:
+            if self.parts:
+                for values in born:
+                    connection.execute(_ROW if len(values) == 9 else _PART, values)
+            elif born:
                 connection.executemany(_ROW, born)
         if self.parked:
             connection.executemany(_PARKED, self.parked)
-        connection.executemany(_CHECKPOINT, self.checkpoints)
+        for checkpoint in self.checkpoints:
+            connection.execute(_CHECKPOINT if len(checkpoint) == 15 else _UNUSUAL, checkpoint)
         if self.event is not None:
             connection.execute(_EVENT, self.event)
