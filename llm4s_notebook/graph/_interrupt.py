@@ -130,4 +130,3 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
 
 def _invalid(parked: Parked, message: str) -> ResumeProblem:
     return ResumeProblem(interrupt_id=parked.id, code="invalid", message=message)
-
