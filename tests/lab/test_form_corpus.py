@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, expect
 from ..forms.case import Case, missed, put
 from ..forms.corpus import CORPUS
 from ..forms.kernel import Kernel, decoded
+from .driver import AXE
 from .form_page import FormPage
 
 CASES = list(CORPUS.values())
@@ -187,3 +188,34 @@ def swapped(value: Any) -> Any:
             return "x"
         case _:
             return [1]
+
+
+def test_a_text_in_place_of_an_empty_default_arrives_and_arrives_once(form: FormPage):
+    """F16: "Ana" for a default of "": the value arrives, nothing waits any more, the same again is refused."""
+    case = CORPUS["optionals"]
+    kernel = Kernel([case])
+    shown(form, kernel, case)
+    form.write(("empty",), "Ana")
+    request = form.submit()
+    assert value_in(request)["empty"] == "Ana"
+    assert kernel.handle(case.name, request)["kind"] == "done"
+    assert kernel.document(case.name)["pending"] == []
+    again = kernel.handle(case.name, request | {"request_id": "again"})
+    kernel.close()
+    assert again["kind"] == "refused"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_the_forms(chromium: Browser, kernel: Kernel, dark: bool):
+    """W5.5, W5.6: forms of every kind of control, with a problem on a field, in both themes and as narrow as it gets."""
+    page = chromium.new_page(viewport={"width": 360, "height": 900})
+    form = FormPage(page, width=320, dark=dark)
+    page.evaluate(f"() => {{ {AXE.read_text(encoding='utf-8')} }}")
+    for name in ("optionals", "owner", "dicts", "hard_names", "countries", "extras", "login", "bounds_in_the_browser"):
+        shown(form, kernel, CORPUS[name])
+        for step in CORPUS[name].refused.steps:
+            form.do(step)
+        form.submit()
+        found = page.evaluate("async () => (await axe.run('.llm4s-form', { resultTypes: ['violations'] })).violations")
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == [], name
+    page.close()

@@ -5,6 +5,7 @@ import { check } from "./check";
 import { defaultName } from "./common";
 import { Control } from "./control";
 import { shownAsJson } from "./fit";
+import { useHeld } from "./held";
 import { limitsText } from "./limits";
 import { Misfit } from "./misfit";
 import { kindName } from "./names";
@@ -31,6 +32,8 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const plan = branchPlan(form.root, schema);
   const full = fullSchema(form.root, schema);
   const json = shownAsJson(form.root, schema, value);
+  const kinds = plan.kind === "union" && plan.branches.length > 1;
+  const { held, hold } = useHeld(json && !kinds);
   const kind = kindName(form.root, schema);
   const faults = form.faultsAt(path, json);
   const ids = { label: fieldId(form, path, "-name"), about: fieldId(form, path, "-about"), faults: fieldId(form, path, "-faults") };
@@ -38,11 +41,12 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const absent = !required && value === undefined && path.length > 0;
   const said = [about !== "" && ids.about, absent && `${ids.about}-absent`, faults.length > 0 && ids.faults];
   const describedBy = said.filter(Boolean).join(" ") || undefined;
-  const group = !json && GROUPS.has(plan.kind);
-  const kinds = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
+  const group = !json && !held && GROUPS.has(plan.kind);
+  const notes = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
   const name = <Plain text={label} />;
   return (
     <div
+      {...hold}
       class={`llm4s-field${group ? " llm4s-group" : ""}${group || holdsGroups(form.root, plan) ? "" : " llm4s-line"}`}
       {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}
     >
@@ -57,7 +61,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
               {name}
             </label>
           )}
-          <span class="llm4s-field-kind">{kinds.filter(Boolean).join(" · ")}</span>
+          <span class="llm4s-field-kind">{notes.filter(Boolean).join(" · ")}</span>
         </div>
         {!required && value !== undefined && path.length > 0 && beside === undefined && (
           <button
@@ -80,8 +84,8 @@ export function Field({ path, schema, label, required, beside, item = false }: F
           <Plain text={about} />
         </p>
       )}
-      {json && plan.kind !== "any" && !(plan.kind === "union" && plan.branches.length > 1) && <Misfit kind={kind} />}
-      <Control path={path} schema={schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
+      {json && plan.kind !== "any" && !kinds && <Misfit kind={kind} />}
+      <Control path={path} schema={held ? {} : schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
       {absent && (
         <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>
           {defaultText(full)}

@@ -3,6 +3,7 @@ import type { Json } from "../../wire/index";
 import type { Maybe, Path } from "../json";
 import { Control } from "./control";
 import { blank, branchOf, contradicts, shows } from "./fit";
+import { useHeld } from "./held";
 import { Misfit } from "./misfit";
 import { branchName, kindName } from "./names";
 import { branchPlan, type Plan, type Schema } from "./schema";
@@ -64,17 +65,22 @@ function Kinds({ plan, ...props }: UnionControlProps) {
   const [picked, setPicked] = useState<number | null>(null);
   const before = useRef(new Map<number, Json>());
   const found = value === null && plan.nullable ? NOTHING : branchOf(form.root, plan.branches, value);
-  // What is half written may fit no kind for a while: the kind it had stays.
+  // What is half written may fit no kind for a while, or another one: the kind it had stays, while somebody writes and in doubt.
   const last = useRef(-1);
-  const sticks = (index: number | null) => index !== null && canShow(form.root, plan.branches[index], value);
-  const at = picked !== null && sticks(picked) ? picked : found === -1 && sticks(last.current) ? last.current : found;
+  const raw = useRef(false);
+  const { inside, hold } = useHeld(false);
+  const sticks = (index: number) => canShow(form.root, plan.branches[index], value);
+  const stays = sticks(last.current) ? inside.current || found === -1 : last.current === -1 && inside.current && raw.current;
+  const at = picked !== null && sticks(picked) ? picked : stays ? last.current : found;
   last.current = at;
+  raw.current = at === -1 && (value !== undefined || stays);
   const branch = plan.branches[at];
   if (value !== undefined && branch !== undefined) before.current.set(at, value);
   const names = plan.branches.map((one, index) => ({ name: branchName(form.root, one), index }));
   if (plan.nullable) names.push({ name: "nothing (null)", index: NOTHING });
   const pick = (index: number) => {
     setPicked(index);
+    last.current = index;
     const next = plan.branches[index];
     const kept = before.current.get(index);
     if (next === undefined) form.edit(props.path, null);
@@ -84,7 +90,7 @@ function Kinds({ plan, ...props }: UnionControlProps) {
   };
   const id = fieldId(form, props.path, "-kind");
   return (
-    <div class="llm4s-union">
+    <div class="llm4s-union" {...hold}>
       <div class="llm4s-choices" role="radiogroup" aria-label={`Kind of ${props.label}`} aria-describedby={props.describedBy}>
         {names.map(({ name, index }) => (
           <label key={index} class="llm4s-choice">
@@ -101,9 +107,9 @@ function Kinds({ plan, ...props }: UnionControlProps) {
         ))}
       </div>
       {branch !== undefined && branchPlan(form.root, branch).kind !== "const" && <Control key={at} {...props} schema={branch} required />}
-      {at === -1 && value !== undefined && (
+      {raw.current && (
         <>
-          <Misfit kind={kindName(form.root, props.schema)} />
+          {found === -1 && value !== undefined && <Misfit kind={kindName(form.root, props.schema)} />}
           <Control {...props} schema={{}} />
         </>
       )}

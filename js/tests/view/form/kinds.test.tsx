@@ -1,3 +1,4 @@
+import { act } from "@testing-library/preact";
 import { describe, expect, it } from "vitest";
 import { check } from "../../../src/view/form/check";
 import { blank, branchOf } from "../../../src/view/form/fit";
@@ -245,6 +246,36 @@ describe("texts", () => {
 });
 
 describe("the focus (W2.10)", () => {
+  it.each([
+    ["a text", text, 5, '"a"'],
+    ["a choice", { enum: ["a", "b"] }, "PT5M", '"a"'],
+    ["an optional text", either(text, { type: "null" }), 5, "null"],
+    ["a field that was cleared", text, 5, ""],
+  ])("stays in the JSON of %s while what is written begins to fit", async (_, schema, value, written) => {
+    const { at, root } = await editing({ field: schema as JsonObject, other: text }, { field: value, other: "" });
+    const editor = at(["field"]);
+    await act(() => editor.focus());
+    await type(editor, written);
+    expect(document.activeElement).toBe(editor);
+    expect(editor.isConnected).toBe(true);
+    await act(() => at(["other"]).focus());
+    expect(root.querySelectorAll("textarea.llm4s-json")).toHaveLength(0);
+  });
+
+  it("stays in a union's field while what is written looks like another kind", async () => {
+    const members: JsonObject[] = [{ ...text, format: "uuid" }, { type: "array", items: text }, text];
+    const { at, sent } = await editing({ field: either(...members), mixed: either(...members) }, { field: "Ana", mixed: { a: 1 } });
+    const [named, raw] = [at(["field"]), at(["mixed"])];
+    await act(() => named.focus());
+    await type(named, "123e4567-e89b-12d3-a456-426614174000");
+    expect(document.activeElement).toBe(named);
+    await act(() => raw.focus());
+    await type(raw, "");
+    await type(raw, '"b"');
+    expect(document.activeElement).toBe(raw);
+    expect(await sent()).toEqual({ field: "123e4567-e89b-12d3-a456-426614174000", mixed: "b" });
+  });
+
   it("goes to what was added, and stays near what was taken away", async () => {
     const inner = member("Inner", { word: text });
     const properties = { inner, words: { type: "array", items: text } };
