@@ -42,12 +42,6 @@ class Lab:
         self._ready()
         return Notebook(self, name)
 
-    def open_in_notebook_7(self, name: str) -> Notebook:
-        """The same in Notebook 7, which has other menus and other places for its key bindings."""
-        self.page.goto(f"{self.server.url}/notebooks/{name}")
-        self._ready()
-        return Notebook(self, name)
-
     def new(self, name: str, *cells: str) -> Notebook:
         """Write and open a notebook in one go."""
         return self.open(self.write(name, cells))

@@ -86,10 +86,6 @@ def _environment(home: Path) -> dict[str, str]:
         file = (home / "settings" / name).with_suffix(".jupyterlab-settings")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values), encoding="utf-8")
-    # Notebook 7 is served beside Lab, and reads a file of its own.
-    config = home / "config" / "jupyter_notebook_config.json"
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(json.dumps({"JupyterNotebookApp": {"expose_app_in_browser": True}}), encoding="utf-8")
     folders = {
         "JUPYTER_CONFIG_DIR": "config",
         "JUPYTER_DATA_DIR": "data",

@@ -39,7 +39,7 @@ def settle(page: DevPage) -> None:
 
 
 def test_wherever_one_scrolls_there_are_cards_and_never_more_than_sixty(page: DevPage) -> None:
-    """Issue 5.8: by steps, by leaps, to the end and back."""
+    """W2.12: by steps, by leaps, to the end and back."""
     for share in (0, 0.003, 0.01, 0.5, 0.51, 0.2, 1, 0.997, 0):
         page.by("card-list").evaluate("(list, share) => { list.scrollTop = share * list.scrollHeight; }", share)
         settle(page)

@@ -43,11 +43,11 @@ Console(s, query="go")
 KEYS = ("a", "b", "d", "d", "m", "1", "x", "z", "0", "0", "y", "Escape", "Shift+Enter")
 
 
-@pytest.mark.parametrize("host", ["lab", "notebook 7"])
-def test_keys_in_a_field_a_select_a_button_and_a_card_change_no_cell_and_send_nothing(lab: Lab, host: str) -> None:
+@pytest.mark.parametrize("host", ["lab", "notebook_7"])
+def test_keys_in_a_field_a_select_a_button_and_a_card_change_no_cell_and_send_nothing(request: pytest.FixtureRequest, host: str) -> None:
     """F30, F42: cells are neither added, deleted, moved, cut nor turned to text; nothing is run, the kernel is not restarted."""
-    name = lab.write(f"shortcuts-{host.replace(' ', '-')}.ipynb", [CELL, "1 + 1", "2 + 2"])
-    notebook = lab.open(name) if host == "lab" else lab.open_in_notebook_7(name)
+    lab: Lab = request.getfixturevalue(host)
+    notebook = lab.new("shortcuts.ipynb", CELL, "1 + 1", "2 + 2")
     notebook.run(0)
     console = ConsolePage(notebook, 0).wait()
     console.expect_cards(2)

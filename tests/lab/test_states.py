@@ -94,7 +94,7 @@ def test_hostile_text_runs_nothing_makes_no_button_and_leaves_its_box(opened: Ca
 
 
 def test_ten_views_of_one_session_lose_a_card_together(opened: Callable[..., DevPage]) -> None:
-    """W1.2, issue 5.8."""
+    """W1.2."""
     page = opened("widget=review_panel&session=waiting&views=10")
     expect(page.by("card-2.0")).to_have_count(10)
     page.by("card-2.0").nth(4).get_by_test_id("approve").click()
@@ -104,7 +104,7 @@ def test_ten_views_of_one_session_lose_a_card_together(opened: Callable[..., Dev
 
 
 def test_a_result_of_five_million_letters_is_cut_and_says_so(opened: Callable[..., DevPage]) -> None:
-    """Issue 5.8: on the card and in the transcript; the page goes on answering."""
+    """W2.12: on the card and in the transcript; the page goes on answering."""
     page = opened("widget=console&session=waiting&huge")
     assert page.page.evaluate("() => document.body.textContent.length") < 200_000
     expect(page.by("transcript").locator(".llm4s-cut").first).to_contain_text("20,000 of 5,125,000 characters")

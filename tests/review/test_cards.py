@@ -25,7 +25,7 @@ ASK = ApprovalMiddleware(lambda request: "always")
     ],
 )
 async def test_an_approval_says_whether_its_tools_hints_allow_for_destruction(hints: dict[str, Any], destructive: bool) -> None:
-    """Issue 5.2, W2.2: what the button names again."""
+    """W2.2: what the button names again."""
 
     @tool(**hints)
     async def purge(table: str) -> str:

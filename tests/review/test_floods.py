@@ -1,4 +1,4 @@
-"""A front end that sends garbage, floods, and replays what it sent before (issue 5.9): answered each time, done once, little kept."""
+"""A front end that sends garbage, floods, and replays what it sent before (W5.7): answered each time, done once, little kept."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def test_a_decision_that_a_form_sent_is_taken_by_the_kernel(sent: dict[str, Any]
 
 @pytest.mark.parametrize("line", read("python_lines.json"), ids=lambda line: line["python"][:30])
 def test_what_a_card_copies_as_python_is_the_value_it_shows(line: dict[str, Any]) -> None:
-    """Issue 5.2: quotes, line ends, what is not seen, None, True and whole numbers come out the same, on one line."""
+    """W2.11: quotes, line ends, what is not seen, None, True and whole numbers come out the same, on one line."""
     assert "\n" not in line["python"]
     read_back = ast.literal_eval(line["python"])
     assert read_back == line["value"]

@@ -79,7 +79,7 @@ async def test_a_document_from_the_browser_is_not_taken(front: FakeFrontEnd):
 
 
 async def test_a_read_only_panel_takes_no_answer(front: FakeFrontEnd):
-    """api.md, issue 5.4: it only shows; every request but hello is refused in the kernel."""
+    """api.md, W2.13: it only shows; every request but hello is refused in the kernel."""
     shop, session = await waiting()
     panel = ReviewPanel(session, read_only=True)
     before = session.state().model_dump(exclude={"updated_at_ms", "revision"})
@@ -116,7 +116,7 @@ async def test_ten_views_of_a_session_show_one_answer_each_at_the_same_revision(
 
 
 async def test_a_result_of_five_million_letters_reaches_the_widget_whole(front: FakeFrontEnd):
-    """Issue 5.8: nothing is cut on the way; the browser draws a part of it."""
+    """W2.12: nothing is cut on the way; the browser draws a part of it."""
 
     @tool
     async def dump() -> str:

@@ -24,7 +24,7 @@ async function desk() {
 
 const reject = (reason: string) => [{ decision: "reject" as const, id: "2.0", reason }];
 
-describe("a message over the connection's limit (12 MB would close it, and be lost)", () => {
+describe("a message over the connection's limit (W1.5: 12 MB would close it, and be lost)", () => {
   it("is refused before it is sent, says how long it is, and keeps the draft", async () => {
     const { fake, desk: one } = await desk();
     one.setDraft("2.0", { decision: "reject", reason: "typed" });

@@ -99,7 +99,7 @@ describe("characters that are not seen", () => {
   });
 });
 
-describe("what is long (W5.7)", () => {
+describe("what is long (W2.12)", () => {
   it("five million letters of a tool's result are cut, with their number, and shown further when asked", async () => {
     const session = readSession();
     const held = { ...(session.pending[5] as PendingCard), result: "r".repeat(5_000_000), message: null };

@@ -164,7 +164,7 @@ describe("a refused submit (W2.7)", () => {
   });
 });
 
-describe("an answer longer than the connection carries", () => {
+describe("an answer longer than the connection carries (W1.5)", () => {
   it("is refused before it is sent, with what was typed kept; a shorter one goes", async () => {
     const { fake, page, card } = await show();
     await click(card("2.4").getByTestId("edit"));
@@ -231,7 +231,7 @@ describe("nobody there (F24)", () => {
     expect((card("2.1").getByTestId("approve") as HTMLButtonElement).disabled).toBe(false);
   });
 
-  it("a read-only panel offers no decision", async () => {
+  it("W2.13: a read-only panel offers no decision", async () => {
     const { page, card } = await show({}, { read_only: true });
     const panel = page.getByTestId("panel");
     expect([...panel.querySelectorAll("button")].map((one) => one.textContent).filter((text) => !text?.startsWith("Copy "))).toEqual([]);
@@ -241,7 +241,7 @@ describe("nobody there (F24)", () => {
     expect(card("2.0").getByTestId("copy-arguments")).toBeTruthy();
   });
 
-  it("a read-only panel shows nothing of what a colleague has begun, and its keys decide nothing", async () => {
+  it("W2.13: a read-only panel shows nothing of what a colleague has begun, and its keys decide nothing", async () => {
     const { fake, page } = await show({}, { read_only: true });
     await fake.message({ kind: "drafts", origin: null, drafts: { "2.1": { decision: "reject", reason: "theirs", chosen: true } } });
     expect(page.getByTestId("panel").textContent).not.toContain("theirs");

@@ -70,7 +70,7 @@ describe("a value in Python", () => {
   });
 });
 
-describe("a card copied as Python", () => {
+describe("a card copied as Python (W2.11)", () => {
   it("is the answer as it is decided, edited or typed so far", async () => {
     takes();
     const { card, page } = await show();
@@ -126,7 +126,7 @@ describe("a card copied as Python", () => {
   });
 });
 
-describe("a card's arguments copied", () => {
+describe("a card's arguments copied (W2.11)", () => {
   it("are JSON, as they are", async () => {
     takes();
     const { card } = await show();
@@ -157,7 +157,7 @@ describe("a card's arguments copied", () => {
   });
 });
 
-describe("a call that may destroy something", () => {
+describe("a call that may destroy something (W2.2)", () => {
   it.each<[Json, string]>([
     [{ replicas: 3, version: "2.4.1", environment: "prod" }, "deploy to prod"],
     [{ Target: "db1", path: "/x" }, "deploy to db1"],

@@ -20,7 +20,7 @@ async function scroll(panel: HTMLElement, top: number) {
   });
 }
 
-describe("a thousand things that wait, in one panel (W2.1)", () => {
+describe("a thousand things that wait, in one panel (W2.1, W2.12)", () => {
   it("are counted and named right, and at most sixty of them are in the page", async () => {
     const { page } = await thousand();
     const panel = page.getByTestId("panel");
@@ -163,7 +163,7 @@ describe("a thousand things that wait, in one panel (W2.1)", () => {
   });
 });
 
-describe("the window of a long list", () => {
+describe("the window of a long list (W2.12)", () => {
   const ids = Array.from({ length: 300 }, (_, index) => `c${index}`);
 
   it("a short list is drawn whole", () => {
