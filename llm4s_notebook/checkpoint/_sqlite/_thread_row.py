@@ -51,9 +51,10 @@ class Mark:
 
 @dataclass(slots=True)
 class ThreadRow:
-    """A thread as its row tells it, times in microseconds, and below the line what a commit looks up; that is read only under a claim.
+    """A thread as its row tells it, times in microseconds, and below the line what a commit looks up.
 
-    `key` is 0 until the row exists.
+    A store remembers it from one commit to the next, and when the thread is free for the next claim. Whoever uses it checks with the
+    first statement that the row in the file is still the one it was made from. `key` is 0 until the row exists.
     """
 
     thread_id: str
