@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { marks, oneLine, UNSEEN } from "../../src/view/unseen";
 import type { PendingCard, SessionState } from "../../src/wire/index";
 import { readSession } from "../support/fixture";
 import { click, press, show } from "../support/show";
+
+// A page without layout draws a long text slowly, and other test files run beside this one.
+vi.setConfig({ testTimeout: 30_000 });
 
 const SCRIPT = "<script>globalThis.owned = 1</script>";
 const HANDLER = '<img src=x onerror="globalThis.owned = 1"><svg onload="globalThis.owned = 1">';

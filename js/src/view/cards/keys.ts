@@ -11,7 +11,7 @@ export const KEYS: readonly [string, string][] = [
   ["r", "choose reject, and write the reason (or choose block)"],
   ["e", "open the edit"],
   ["p", "choose proceed"],
-  ["Escape, or the same letter", "leave a field; take a choice back"],
+  ["Escape", "leave a field; take a choice back (so does its letter)"],
   ["Ctrl+Enter", "submit what is chosen and the card you are in"],
   ["?", "this help"],
 ];
