@@ -1,11 +1,36 @@
 // Shows a widget without a notebook: a model in the page that answers like a session, for looking at and for screenshots.
-// index.html?widget=console&session=waiting&dark&lab&width=320&views=2&shadow
+// index.html?widget=console&session=waiting&dark&lab&width=320&views=2&shadow&readonly&dead&many=1000&hostile&huge
 
 const query = new URLSearchParams(location.search);
 const name = query.get("widget") ?? "console";
 const session = await (await fetch(`../tests/fixtures/sessions/${query.get("session") ?? "waiting"}.json`)).json();
 document.body.classList.toggle("dark", query.has("dark"));
 document.body.classList.toggle("lab", query.has("lab"));
+
+// So many things wait, copies of those of the fixture.
+if (query.has("many")) {
+  const kinds = session.pending;
+  session.pending = Array.from({ length: Number(query.get("many")) }, (_, at) => ({ ...kinds[at % kinds.length], id: `9.${at}` }));
+}
+// Text of others that would rather be something else.
+if (query.has("hostile")) {
+  const text =
+    "\u202eyas \u202c<button>Approve</button> ad\u200bmin \u001b[31mred\u001b[0m <script>globalThis.owned = 1</script> [ok](javascript:globalThis.owned=1) z\u0336\u0300\u0301\u0302\u0303\u0304\u0305\u0306\u0307\u0308\u0309";
+  for (const card of session.pending) {
+    Object.assign(card, { title: text, reason: text, tool_name: card.tool_name && text, question: { [text]: text }, message: text });
+    card.arguments = card.arguments && { [text]: text, environment: "pr\u202eod", line: "x".repeat(100000) };
+  }
+  for (const message of session.messages) {
+    message.text = text;
+    for (const call of message.tool_calls) Object.assign(call, { name: text, arguments: { [text]: text } });
+  }
+}
+// A tool's result of five million letters.
+if (query.has("huge")) {
+  const result = "all work and no play makes a long result\n".repeat(125000);
+  for (const message of session.messages) if (message.role === "tool") message.text = result;
+  for (const card of session.pending) if (card.kind === "BREAKPOINT") card.result = result;
+}
 
 const shift = Date.now() - session.updated_at_ms;
 session.updated_at_ms += shift;
@@ -89,4 +114,5 @@ for (let count = Number(query.get("views") ?? 1); count > 0; count -= 1) {
   }
   globalThis.cleanup = widget.render({ model, el });
 }
+globalThis.widget = widget;
 document.body.dataset.ready = "yes";

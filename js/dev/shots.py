@@ -53,6 +53,52 @@ def open_node(page: Page) -> None:
     page.wait_for_timeout(200)
 
 
+def chosen(page: Page) -> None:
+    """By keyboard: approve, reject with its reason, hold on; and an edit that is only begun."""
+    page.get_by_test_id("card-2.0").focus()
+    page.keyboard.press("a")
+    page.get_by_test_id("card-2.1").focus()
+    page.keyboard.press("r")
+    page.wait_for_timeout(100)
+    page.get_by_test_id("card-3.0").focus()
+    page.keyboard.press("p")
+    page.get_by_test_id("card-2.4").focus()
+    page.keyboard.press("e")
+    page.wait_for_timeout(400)
+
+
+def far_down(page: Page) -> None:
+    page.get_by_test_id("card-list").evaluate("box => { box.scrollTop = 60000; }")
+    page.wait_for_timeout(300)
+
+
+def refused_and_stale(page: Page) -> None:
+    page.evaluate("""async () => {
+      model.refuse = await (await fetch('../tests/fixtures/messages/refused.json')).json();
+      delete model.refuse.kind; delete model.refuse.request_id;
+    }""")
+    page.get_by_test_id("card-2.0").get_by_test_id("edit").click()
+    page.get_by_test_id("card-2.0").get_by_test_id("submit-card").click()
+    page.wait_for_timeout(300)
+
+
+def late(page: Page) -> None:
+    page.evaluate("() => { model.dead = true; }")
+    page.get_by_test_id("card-2.0").get_by_test_id("approve").click()
+    page.wait_for_timeout(1200)
+
+
+def lost(page: Page) -> None:
+    page.get_by_test_id("card-2.1").get_by_test_id("reject").click()
+    page.wait_for_timeout(3600)
+
+
+def by_hand(page: Page) -> None:
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.get_by_test_id("card-2.0").get_by_test_id("copy-arguments").click()
+    page.wait_for_timeout(100)
+
+
 def help_and_confirm(page: Page) -> None:
     page.get_by_test_id("approve-all").click()
     page.get_by_label("Keyboard help").click()
@@ -73,6 +119,17 @@ SHOTS: list[tuple[str, str, int, Any]] = [
     ("console-new", "session=new&lab", 1000, None),
     ("console-blocked", "session=blocked&dark", 700, None),
     ("console-failed", "session=failed", 700, None),
+    ("cards-chosen", "widget=review_panel&session=waiting&lab", 760, chosen),
+    ("cards-chosen-dark", "widget=review_panel&session=waiting&lab&dark&width=500", 540, chosen),
+    ("cards-readonly", "widget=review_panel&session=waiting&lab&readonly", 760, None),
+    ("cards-refused", "widget=review_panel&session=waiting&lab&dark", 760, refused_and_stale),
+    ("cards-late", "widget=review_panel&session=waiting&lab", 760, late),
+    ("cards-lost", "widget=review_panel&session=waiting&lab&dark&dead", 760, lost),
+    ("cards-by-hand", "widget=review_panel&session=waiting&lab&width=320", 360, by_hand),
+    ("cards-many", "widget=review_panel&session=waiting&lab&many=1000", 760, far_down),
+    ("cards-hostile", "widget=review_panel&session=waiting&lab&hostile", 760, None),
+    ("cards-hostile-narrow", "widget=review_panel&session=waiting&lab&dark&hostile&width=320", 360, chosen),
+    ("console-huge", "session=waiting&lab&huge", 1280, None),
     ("graph", "widget=graph_view&session=waiting&lab", 700, open_node),
     ("graph-dark", "widget=graph_view&session=waiting&lab&dark", 700, open_node),
     ("transcript", "widget=transcript&session=waiting", 600, None),
@@ -98,7 +155,7 @@ def main() -> None:
             page.wait_for_timeout(150)
             if act is not None:
                 act(page)
-            page.screenshot(path=str(folder / f"{name}.png"), full_page=True)
+            page.screenshot(path=str(folder / f"{name}.png"), full_page=True, timeout=90_000)
             page.evaluate(axe)
             rules = {rule: {"enabled": False} for rule in NOT_OURS}
             found = page.evaluate("rules => axe.run(document.querySelector('#views'), {rules, resultTypes: ['violations']})", rules)

@@ -47,7 +47,8 @@ MINUTE = 60_000
 def card(id: str, kind: str, title: str, **fields: Any) -> PendingCard:
     """A card with every field its kind does not have as None."""
     base: dict[str, Any] = dict.fromkeys(PendingCard.model_fields)
-    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE, "lenient": False} | fields
+    base |= {"id": id, "kind": kind, "title": title, "agent": "release", "since_ms": NOW - 4 * MINUTE}
+    base |= {"lenient": False, "destructive": False} | fields
     return PendingCard(**base)
 
 
@@ -65,6 +66,7 @@ def cards() -> list[PendingCard]:
             arguments=arguments,
             arguments_schema=deploy,
             reason="a production deployment needs a person",
+            destructive=True,
             source="tool",
             default_reject_reason="a reviewer refused this call; it was not run",
         ),

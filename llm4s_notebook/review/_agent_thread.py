@@ -62,7 +62,7 @@ class AgentThread:
             return NEW
 
     def stored(self, result: AgentResult) -> Stored:
-        return stored_turn(result, self._reviews_guardrails)
+        return stored_turn(result, self._reviews_guardrails, self._is_destructive)
 
     # -- the diagram -------------------------------------------------------------------------------------------------
 
@@ -86,6 +86,11 @@ class AgentThread:
 
     def _reviews_guardrails(self, agent: str, middleware: str) -> bool:
         return isinstance(self._agent.middleware(agent, middleware), GuardrailReviewMiddleware)
+
+    def _is_destructive(self, agent: str, name: str) -> bool:
+        """As careful as the hints' own defaults (3.1.2): also of a tool that the agent no longer has."""
+        tool = self._agent.tool(agent, name)
+        return tool is None or (tool.hints.destructive and not tool.hints.read_only)
 
     def check_edit(self, interrupt_id: str, stored: Stored, arguments: Mapping[str, Any]) -> list[ResumeProblem]:
         return [

@@ -38,8 +38,11 @@ AnyRequest = ApprovalRequest | ToolQuestionRequest | MiddlewareQuestionRequest |
 ReviewsGuardrails = Callable[[str, str], bool]
 """Whether a middleware (the agent's id, its own id) puts guardrails' refusals to a person."""
 
+IsDestructive = Callable[[str, str], bool]
+"""Whether a tool (the agent's id, its name) says of itself that a call may destroy something."""
 
-def stored_turn(result: AgentResult, reviews_guardrails: ReviewsGuardrails) -> Stored:
+
+def stored_turn(result: AgentResult, reviews_guardrails: ReviewsGuardrails, is_destructive: IsDestructive) -> Stored:
     """The thread that this result describes."""
     pending = result.pending
     requests = requests_of(result)
@@ -49,7 +52,7 @@ def stored_turn(result: AgentResult, reviews_guardrails: ReviewsGuardrails) -> S
         query=_query(result, requests),
         answer=result.answer,
         said=_said(result),
-        cards=tuple(_card(review, requests[review.id], reviews_guardrails) for review in pending),
+        cards=tuple(_card(review, requests[review.id], reviews_guardrails, is_destructive) for review in pending),
         waiting={review.id: str(review) for review in pending},
         messages=_messages(result, requests),
         usage=UsageView(
@@ -109,7 +112,7 @@ def _query(result: AgentResult, requests: dict[str, AnyRequest]) -> str | None:
 # -- cards -----------------------------------------------------------------------------------------------------------
 
 
-def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: ReviewsGuardrails) -> PendingCard:
+def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: ReviewsGuardrails, is_destructive: IsDestructive) -> PendingCard:
     approval = request if isinstance(request, ApprovalRequest) else None
     node = _node(review, request)
     return PendingCard(
@@ -123,6 +126,7 @@ def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: Review
         arguments=_arguments(review),
         arguments_schema=cast("JsonObject | None", thaw(review.arguments_schema)),
         reason=review.reason,
+        destructive=approval is not None and is_destructive(review.owner, approval.call.name),
         source=review.source,
         question=cast(Json, thaw(review.question)),
         answer_schema=cast(JsonObject, thaw(review.answer_schema)) if _is_question(review) else None,

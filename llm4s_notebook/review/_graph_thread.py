@@ -92,6 +92,7 @@ class GraphThread:
             arguments=None,
             arguments_schema=None,
             reason=None,
+            destructive=False,
             source=None,
             question=cast(Json, pending.question),
             answer_schema=self._answer_schema(pending.resume_node) if phase is None else None,

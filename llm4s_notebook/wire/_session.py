@@ -45,6 +45,7 @@ class PendingCard(WireModel):
     arguments: JsonObject | None
     arguments_schema: JsonObject | None  # JSON Schema of the tool's arguments, for the edit form
     reason: str | None
+    destructive: bool  # an approval of a call whose tool does not say that it destroys nothing: named again on its button (W2.2)
     source: str | None  # who asked for the approval: "tool" or the middleware's id
     question: Json
     answer_schema: JsonObject | None  # JSON Schema of the answer, for the reply form

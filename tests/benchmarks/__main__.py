@@ -7,7 +7,7 @@ import importlib.util
 import sys
 from pathlib import Path
 
-from harness.case import PEERS, WORK, cases
+from harness.case import IN_A_BROWSER, PEERS, WORK, cases
 from harness.conduct import Conductor
 from harness.page import write_page
 from harness.result import outcomes_of, read, result_of, write
@@ -20,7 +20,7 @@ NEEDS = {"floor": "msgspec", "langgraph": "langgraph", "project": "llm4s_noteboo
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python tests/benchmarks", description="Time and count the same work with each peer.")
-    parser.add_argument("--only", metavar="W1,W4", help="these work items")
+    parser.add_argument("--only", metavar="W1,W4", help="these work items; without it all but those in a browser")
     parser.add_argument("--peers", metavar="floor,project", help=f"of {', '.join(PEERS)}")
     parser.add_argument("--reps", type=int, default=5, help="repeats with the stopwatch (5); 0 only counts")
     parser.add_argument("--patience", type=float, default=4.0, help="seconds a case waits for an idle machine (4)")
@@ -30,6 +30,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--write-docs", action="store_true", help=f"put the table into {PAGE.relative_to(HERE.parents[1])}")
     given = parser.parse_args()
     given.works = _chosen(parser, "--only", given.only, list(WORK))
+    if given.only is None:
+        given.works = [one for one in given.works if one not in IN_A_BROWSER]
     given.peer_names = _chosen(parser, "--peers", given.peers, list(PEERS))
     missing = [NEEDS[peer] for peer in given.peer_names if importlib.util.find_spec(NEEDS[peer]) is None]
     if missing and not given.source:

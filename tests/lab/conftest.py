@@ -30,9 +30,14 @@ FLAGS = [
 ]
 
 
+def found_browser() -> str | None:
+    """The Chromium to use, if there is one."""
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)), None)
+    path = found_browser()
     if path is None:
         pytest.fail("Chromium is missing: apt-get install chromium, or name one in the environment variable CHROMIUM")
     with sync_playwright() as playwright:
@@ -47,9 +52,25 @@ def server() -> Iterator[LabServer]:
         yield running
 
 
+@pytest.fixture(scope="package")
+def notebook_server() -> Iterator[LabServer]:
+    with lab_server("notebook") as running:
+        yield running
+
+
 @pytest.fixture
 def lab(server: LabServer, chromium: Browser) -> Iterator[Lab]:
     """A page of its own on the common server; kernels it started are ended with it."""
+    yield from _page(server, chromium)
+
+
+@pytest.fixture
+def notebook_7(notebook_server: LabServer, chromium: Browser) -> Iterator[Lab]:
+    """The same in Notebook 7."""
+    yield from _page(notebook_server, chromium)
+
+
+def _page(server: LabServer, chromium: Browser) -> Iterator[Lab]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(30 * SECONDS)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""Drive one JupyterLab page: open a notebook, run its cells, look at what they show. Everything waits for a condition."""
+"""Drive one page of JupyterLab or Notebook 7: open a notebook, run its cells, look at what they show. Everything waits for a condition."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Lab:
         self.server = server
         self.page = page
         self.complaints: list[str] = []  # errors of the page's own scripts
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("pageerror", lambda error: self.complaints.append(f"{error}\n{error.stack}"))
 
     def write(self, name: str, cells: Iterable[str]) -> str:
         """Write a notebook of code cells into the server's folder; return its name."""
@@ -38,7 +38,7 @@ class Lab:
 
     def open(self, name: str) -> Notebook:
         """Open a notebook of the server's folder in a clean workspace, with its kernel ready."""
-        self.page.goto(f"{self.server.url}/lab/tree/{name}?reset")
+        self.page.goto(self.server.address(name))
         self._ready()
         return Notebook(self, name)
 

@@ -1,4 +1,4 @@
-"""A JupyterLab of its own: fresh settings, fresh folders, no token, gone when the block ends."""
+"""A JupyterLab or a Notebook 7 of its own: fresh settings, fresh folders, no token, gone when the block ends."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+Application = Literal["lab", "notebook"]
 
 SETTINGS: dict[str, dict[str, object]] = {
     # Lab asks the network for news and updates unless told otherwise, and its dialogs would cover the notebook.
@@ -30,20 +33,27 @@ class LabServer:
 
     url: str
     root: Path
+    application: Application
+
+    def address(self, name: str) -> str:
+        """Where a notebook of the folder is opened, in a clean workspace."""
+        return f"{self.url}/lab/tree/{name}?reset" if self.application == "lab" else f"{self.url}/notebooks/{name}"
 
 
 @contextlib.contextmanager
-def lab_server() -> Iterator[LabServer]:
-    """Start JupyterLab on a folder of its own and a free port; end it, with its kernels, when the block ends."""
+def lab_server(application: Application = "lab") -> Iterator[LabServer]:
+    """Start JupyterLab, or Notebook 7, on a folder of its own and a free port; end it, with its kernels, when the block ends."""
     home = Path(tempfile.mkdtemp(prefix="lab-"))
     root = home / "root"
     root.mkdir()
-    port = _free_port()
-    server = LabServer(f"http://127.0.0.1:{port}", root)
+    port = free_port()
+    server = LabServer(f"http://127.0.0.1:{port}", root, application)
     with (home / "server.log").open("w") as log:
-        process = subprocess.Popen(_command(port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root)
+        process = subprocess.Popen(
+            _command(application, port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root
+        )
         try:
-            _wait_until_up(process, server.url, home / "server.log")
+            wait_until_up(process, f"{server.url}/api/status", home / "server.log")
             yield server
         finally:
             process.terminate()
@@ -55,7 +65,7 @@ def lab_server() -> Iterator[LabServer]:
             shutil.rmtree(home, ignore_errors=True)
 
 
-def _command(port: int, root: Path) -> list[str]:
+def _command(application: Application, port: int, root: Path) -> list[str]:
     options = {
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": port,
@@ -65,9 +75,9 @@ def _command(port: int, root: Path) -> list[str]:
         "ServerApp.password": "",
         "IdentityProvider.token": "",
         # Commands reach the application directly; clicks on its menus race with the focus right after loading.
-        "LabApp.expose_app_in_browser": True,
+        ("LabApp" if application == "lab" else "JupyterNotebookApp") + ".expose_app_in_browser": True,
     }
-    command = [sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root"]
+    command = [sys.executable, "-m", "jupyter", application, "--no-browser", "--allow-root"]
     return command + [f"--{name}={value}" for name, value in options.items()]
 
 
@@ -87,20 +97,22 @@ def _environment(home: Path) -> dict[str, str]:
     return {**os.environ, **{variable: str(home / folder) for variable, folder in folders.items()}}
 
 
-def _wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+def wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait until a server that was started answers at an address; say what it wrote if it does not."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
         try:
-            urllib.request.urlopen(f"{url}/api/status", timeout=1).read()
+            urllib.request.urlopen(url, timeout=1).read()
             return
         except OSError:
             time.sleep(0.05)
-    raise RuntimeError(f"JupyterLab did not come up:\n{log.read_text()[-3000:]}")
+    raise RuntimeError(f"the server did not come up:\n{log.read_text()[-3000:]}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -7,9 +7,9 @@ import shutil
 from pathlib import Path
 
 import nbformat
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from .console_page import ConsolePage
+from .console_page import Card, ConsolePage
 from .driver import Lab, Notebook
 
 LESSON = Path(__file__).parents[2] / "notebooks" / "01_a_turn_that_waits.ipynb"
@@ -67,6 +67,86 @@ def test_a_turn_is_answered_in_the_background_while_other_cells_compute(lab: Lab
     messages = notebook.run(at["messages"])
     assert "(region eu)" in messages
     assert "guaranteed" not in messages
+    assert lab.complaints == []
+
+
+def test_the_keyboard_alone_goes_through_the_lesson(lab: Lab) -> None:
+    """W5.6, W2.10: from the first cell on without a pointer; each card is reached, decided and sent by keys, and it is said."""
+    folder = lab.server.root / "lesson-keyboard"
+    folder.mkdir()
+    shutil.copy(LESSON, folder / LESSON.name)
+    notebook = lab.open(f"lesson-keyboard/{LESSON.name}")
+    cells = nbformat.read(str(LESSON), as_version=4).cells
+    last = next(i for i, cell in enumerate(cells) if cell.cell_type == "code" and "Console(session, query=QUERY)" in cell.source)
+    keys = lab.page.keyboard
+    keys.press("Escape")
+    for _ in range(last):
+        keys.press("Shift+Enter")
+    keys.press("Control+Enter")
+    console = ConsolePage(notebook, last).wait()
+    console.expect_status("suspended")
+    before = notebook.sources()
+
+    def tab_to(target: Locator) -> None:
+        for _ in range(80):
+            if target.evaluate("element => element.contains(document.activeElement)"):
+                return
+            keys.press("Tab")
+        raise AssertionError(f"the Tab key does not come to {target}")
+
+    def ready() -> None:
+        expect(console.by("panel").locator('[aria-disabled="true"]')).to_have_count(0)  # no key decides while cards move
+
+    def go_to(card: Card) -> None:
+        tab_to(console.by("panel"))
+        ready()
+        for key in ("j", "k", "k"):
+            if not card.root.evaluate("card => card.contains(document.activeElement)"):
+                keys.press(key)
+        expect(card.root).to_be_focused()
+
+    tab_to(console.by("panel"))
+    keys.press("?")
+    expect(console.root.get_by_label("Keys of this panel")).to_be_visible()
+    keys.press("?")
+    region = console.card("MIDDLEWARE_QUESTION", "region")
+    tab_to(region.root.get_by_label("value").first)
+    keys.type("eu")
+    keys.press("Control+Enter")
+    region.gone()
+
+    approval = console.card("APPROVAL", "deploy")
+    console.expect_cards(2)
+    go_to(approval)
+    keys.press("r")
+    expect(approval.by("reject-reason")).to_be_focused()
+    keys.press("Escape")
+    keys.press("Escape")
+    expect(approval.by("reject-reason")).to_have_count(0)
+    keys.press("a")
+    expect(approval.root).to_contain_text("chosen, not sent yet")
+    keys.press("Control+Enter")
+    approval.gone()
+    expect(console.by("live")).to_contain_text("1 left")
+
+    question = console.card("QUESTION", "1.4.0")
+    expect(question.root).to_be_focused()
+    tab_to(question.root.get_by_label("start").first)
+    keys.type("23:15")
+    ready()
+    keys.press("Control+Enter")
+    question.gone()
+
+    refused = console.card("MIDDLEWARE_QUESTION", "no promises")
+    go_to(refused)
+    keys.press("e")
+    expect(refused.by("edit-text")).to_be_focused()
+    keys.press("Control+a")
+    keys.type("1.4.0 goes live at 23:15.")
+    keys.press("Control+Enter")
+    console.expect_status("completed")
+    expect(console.by("transcript")).to_contain_text("1.4.0 goes live at 23:15.")
+    assert notebook.sources() == before
     assert lab.complaints == []
 
 

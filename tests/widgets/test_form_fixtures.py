@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import sys
@@ -69,6 +70,15 @@ def test_a_decision_that_a_form_sent_is_taken_by_the_kernel(sent: dict[str, Any]
     (decision,) = request.body.decisions
     assert isinstance(decision, Reply)
     modules["answer_types"].adapters()[sent["form"]].validate_json(json.dumps(decision.value), strict=True)
+
+
+@pytest.mark.parametrize("line", read("python_lines.json"), ids=lambda line: line["python"][:30])
+def test_what_a_card_copies_as_python_is_the_value_it_shows(line: dict[str, Any]) -> None:
+    """W2.11: quotes, line ends, what is not seen, None, True and whole numbers come out the same, on one line."""
+    assert "\n" not in line["python"]
+    read_back = ast.literal_eval(line["python"])
+    assert read_back == line["value"]
+    assert json.dumps(read_back) == json.dumps(line["value"])
 
 
 def test_every_hard_model_has_been_filled_in() -> None:

@@ -79,13 +79,57 @@ async def test_a_document_from_the_browser_is_not_taken(front: FakeFrontEnd):
 
 
 async def test_a_read_only_panel_takes_no_answer(front: FakeFrontEnd):
-    """api.md: it only shows."""
+    """api.md, W2.13: it only shows; every request but hello is refused in the kernel."""
     shop, session = await waiting()
     panel = ReviewPanel(session, read_only=True)
-    click = front.ask(panel, approve("2.0"))
-    await until(lambda: front.reply(click) is not None)
-    assert front.replies(click)[0]["kind"] == "refused"
+    before = session.state().model_dump(exclude={"updated_at_ms", "revision"})
+    bodies: list[dict[str, Any]] = [
+        approve("2.0"),
+        {"kind": "run", "query": "more"},
+        {"kind": "cancel"},
+        {"kind": "recover"},
+        {"kind": "abandon"},
+        {"kind": "set_hold", "node": "assistant/model", "phase": "BEFORE", "on": True},
+        {"kind": "save_draft", "id": "2.0", "draft": {"decision": "approve"}},
+    ]
+    clicks = [front.ask(panel, body) for body in bodies]
+    hello = front.ask(panel, {"kind": "hello"})
+    await until(lambda: all(front.reply(id) is not None for id in (*clicks, hello)))
+    assert [front.replies(id)[0]["kind"] for id in clicks] == ["refused"] * len(bodies)
+    assert "read-only" in front.replies(clicks[0])[0]["error"]["what"]
+    assert front.replies(hello)[0]["drafts"] == {}
+    assert session.state().model_dump(exclude={"updated_at_ms", "revision"}) == before
     assert shop.ran == []
+
+
+async def test_ten_views_of_a_session_show_one_answer_each_at_the_same_revision(front: FakeFrontEnd):
+    """W1.2: a click in one of them leaves the card in none."""
+    shop, session = await waiting("1.0", "2.0")
+    panels = [ReviewPanel(session) for _ in range(10)]
+    click = front.ask(panels[7], approve("2.0"))
+    await until(lambda: front.reply(click) is not None and not session.running)
+    documents = [front.document(panel) for panel in panels]
+    assert {document["revision"] for document in documents} == {session.state().revision}
+    assert {tuple(card["id"] for card in document["pending"]) for document in documents} == {("2.1",)}
+    assert len(front.replies(click)) == 1
+    assert shop.ran == ["deploy prod 1.0"]
+
+
+async def test_a_result_of_five_million_letters_reaches_the_widget_whole(front: FakeFrontEnd):
+    """W2.12: nothing is cut on the way; the browser draws a part of it."""
+
+    @tool
+    async def dump() -> str:
+        """Dump."""
+        return "r" * 5_000_000
+
+    agent = Agent("assistant", ScriptedClient(calls(ToolCall("c1", "dump", {})), "out"), tools=dump)
+    session = Session(agent, "t")
+    await session.run("go")
+    panels = [Transcript(session) for _ in range(2)]
+    for panel in panels:
+        (result,) = [message for message in front.document(panel)["messages"] if message["role"] == "tool"]
+        assert len(result["text"]) == 5_000_000
 
 
 async def test_an_error_in_the_handler_is_drawn_and_the_next_click_works(front: FakeFrontEnd, monkeypatch: pytest.MonkeyPatch):

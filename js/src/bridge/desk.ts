@@ -1,8 +1,9 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Decision, JsonObject, Options, Phase, Problem, Refusal, Reply, RequestBody, SessionState } from "../wire/index";
+import type { Decision, Json, JsonObject, Options, Phase, Problem, Refusal, Reply, RequestBody, SessionState } from "../wire/index";
 import { DraftStore } from "./drafts";
 import type { Kernel } from "./kernel";
 import { Link, type Outgoing } from "./link";
+import { refusal } from "./refusal";
 
 /** A clock that differs from ours by less than this is taken as the same clock. */
 const SAME_CLOCK_MS = 2000;
@@ -38,7 +39,7 @@ export class Desk {
     this.options = kernel.options();
     this.current.value = kernel.state();
     this.state = this.current;
-    this.store = new DraftStore((id, draft) => this.link.ask({ kind: "save_draft", id, draft }).reply);
+    this.store = new DraftStore((id, draft) => this.saveDraft(id, draft));
     this.link = new Link(
       kernel,
       (welcome) => this.takeDrafts(welcome.drafts),
@@ -101,6 +102,13 @@ export class Desk {
     this.link.again(requestId);
   }
 
+  /** Something of ours broke: shown where refusals are, so that it does not vanish (F33). */
+  fault(error: unknown): void {
+    const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    const next_step = "What you typed is kept. Try it again, or answer in code.";
+    this.refusal.value = refusal("", "WidgetError", what, "in this view's own code", next_step);
+  }
+
   clearProblems(ids: readonly string[]): void {
     this.refusal.value = null;
     const rest = Object.entries(this.problems.value).filter(([id]) => id !== "" && !ids.includes(id));
@@ -113,27 +121,39 @@ export class Desk {
     this.link.dispose();
   }
 
+  /** A draft that the session does not take is still in this page; while its card waits the person is told. */
+  private async saveDraft(id: string, draft: Json): Promise<boolean> {
+    const reply = await this.link.ask({ kind: "save_draft", id, draft }).reply;
+    if (reply.kind !== "refused") return true;
+    if (this.current.value?.pending.some((card) => card.id === id)) this.refusal.value = reply;
+    return false;
+  }
+
   private async ask(body: RequestBody, done?: () => void): Promise<Reply> {
     this.refusal.value = null;
     const reply = await this.link.ask(body).reply;
-    if (reply.kind === "done") {
-      done?.();
-      if (reply.said !== "") this.said.value = reply.said;
-    } else if (reply.kind === "refused") {
-      this.refused(reply);
+    try {
+      if (reply.kind === "done") {
+        done?.();
+        if (reply.said !== "") this.said.value = reply.said;
+      } else if (reply.kind === "refused") {
+        this.refused(reply);
+      }
+    } catch (error) {
+      this.fault(error);
     }
     return reply;
   }
 
-  private refused(refusal: Refusal): void {
+  private refused(reply: Refusal): void {
     const problems: Record<string, Problem[]> = {};
-    for (const problem of refusal.problems) {
+    for (const problem of reply.problems) {
       const id = problem.interrupt_id ?? "";
       problems[id] = [...(problems[id] ?? []), problem];
     }
     this.problems.value = { ...this.problems.value, ...problems };
-    this.refusal.value = refusal;
-    this.said.value = `Not sent: ${refusal.error.what}`;
+    this.refusal.value = reply;
+    this.said.value = `Not sent: ${reply.error.what}`;
   }
 
   private takeDrafts(drafts: JsonObject): void {

@@ -4,8 +4,8 @@ import type { Json, JsonObject } from "../wire/index";
 /** How long after the last keystroke a draft goes to the session. */
 export const SAVE_AFTER_MS = 300;
 
-/** Tells the session a draft (null forgets it); settles when the session has it. */
-type Save = (id: string, draft: Json) => Promise<unknown>;
+/** Tells the session a draft (null forgets it); settles with whether the session has taken it. */
+type Save = (id: string, draft: Json) => Promise<boolean>;
 
 /**
  * What a person has begun, by interrupt id. The session keeps the drafts so that other views and a reloaded page show them (W1.4);
@@ -16,6 +16,8 @@ export class DraftStore {
   readonly all = signal<Readonly<Record<string, JsonObject>>>({});
   private readonly unsaved = new Set<string>();
   private readonly saving = new Set<string>();
+  /** Ids whose draft the session did not take, as one that is too long: it stays in this page alone. */
+  private readonly untaken = new Set<string>();
   /** Ids whose draft was typed here, and not heard from another view since. */
   private readonly typedHere = new Set<string>();
   private readonly timers = new Map<string, ReturnType<typeof setTimeout>>();
@@ -39,7 +41,7 @@ export class DraftStore {
     for (const [id, draft] of Object.entries(drafts)) {
       if (typeof draft === "object" && draft !== null && !Array.isArray(draft)) merged[id] = draft;
     }
-    for (const id of [...this.unsaved, ...this.saving]) {
+    for (const id of [...this.unsaved, ...this.saving, ...this.untaken]) {
       const own = this.all.value[id];
       if (own === undefined) delete merged[id];
       else merged[id] = own;
@@ -61,6 +63,7 @@ export class DraftStore {
       this.timers.delete(id);
       this.unsaved.delete(id);
       this.typedHere.delete(id);
+      this.untaken.delete(id);
     }
     if (stale.length > 0) this.all.value = Object.fromEntries(Object.entries(this.all.value).filter(([id]) => ids.has(id)));
   }
@@ -82,8 +85,10 @@ export class DraftStore {
     this.timers.delete(id);
     if (this.saving.has(id) || !this.unsaved.delete(id)) return;
     this.saving.add(id);
-    void this.save(id, this.all.value[id] ?? null).then(() => {
+    void this.save(id, this.all.value[id] ?? null).then((taken) => {
       this.saving.delete(id);
+      if (taken) this.untaken.delete(id);
+      else this.untaken.add(id);
       if (this.unsaved.has(id)) this.send(id);
     });
   }

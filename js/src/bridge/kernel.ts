@@ -19,9 +19,20 @@ type Traits = { state: SessionState; options: Options };
 
 /**
  * The kernel behind an anywidget model. Requests go as custom messages and never as trait changes: the widget library counts a
- * trait change made during an awaiting cell as pending for ever and loses all later ones.
+ * trait change made during an awaiting cell as pending for ever and loses all later ones. What a listener raises goes to `onFault`.
  */
-export function kernelOf(model: AnyModel<Traits>): Kernel {
+export function kernelOf(model: AnyModel<Traits>, onFault: (error: unknown) => void): Kernel {
+  const listen = <T extends unknown[]>(event: string, callback: (...given: T) => void) => {
+    const safe = (...given: T) => {
+      try {
+        callback(...given);
+      } catch (error) {
+        onFault(error);
+      }
+    };
+    model.on(event, safe as never);
+    return () => model.off(event, safe as never);
+  };
   const host = hostOf(model);
   return {
     state: () => {
@@ -30,14 +41,8 @@ export function kernelOf(model: AnyModel<Traits>): Kernel {
     },
     options: () => ({ ...{ read_only: false, view: "console" as const }, ...(model.get("options") ?? {}) }),
     send: (request) => model.send(request),
-    onState: (callback) => {
-      model.on("change:state", callback);
-      return () => model.off("change:state", callback);
-    },
-    onMessage: (callback) => {
-      model.on("msg:custom", callback);
-      return () => model.off("msg:custom", callback);
-    },
+    onState: (callback) => listen("change:state", callback),
+    onMessage: (callback) => listen("msg:custom", callback),
     onRestart: host.onRestart,
     busy: host.busy,
     dispose: host.dispose,

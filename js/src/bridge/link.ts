@@ -1,11 +1,17 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Message, Refusal, Reply, RequestBody, Welcome } from "../wire/index";
+import type { Message, Refusal, Reply, Request, RequestBody, Welcome } from "../wire/index";
 import { decodeMessage } from "./decode";
 import { freshId } from "./ids";
 import type { Kernel } from "./kernel";
+import { refusal } from "./refusal";
 
-/** A request is late after this long without a reply (W1.5). */
-export const LATE_AFTER_MS = 1000;
+/** A request is late after this long without a reply: it is said within a second (W1.5). */
+export const LATE_AFTER_MS = 950;
+/**
+ * A longer request is not sent. A server closes the connection over a message of 12 MB, and that message is lost without a word; 5 MB was
+ * seen to arrive.
+ */
+export const LONGEST_BYTES = 5_000_000;
 /** A hello unanswered for this long means that nobody is there, unless the host knows that the kernel is busy. */
 export const LOST_AFTER_MS = 3000;
 /** Waits between hellos while nobody answers; the last one repeats. */
@@ -70,6 +76,11 @@ export class Link {
     const reply = new Promise<Reply>((settle) => {
       this.waiting.set(id, { settle, sentAt: Date.now(), timers: [] });
     });
+    const size = bytesOf({ request_id: id, body });
+    if (size > LONGEST_BYTES) {
+      this.settle(tooLong(id, size));
+      return { id, reply };
+    }
     this.note({ id, body, late: false, stuck: false });
     this.transmit(id, body);
     return { id, reply };
@@ -192,16 +203,18 @@ export class Link {
 }
 
 function notConnected(id: string): Refusal {
-  return {
-    kind: "refused",
-    request_id: id,
-    error: {
-      type: "NotConnected",
-      what: "This view has no connection to its kernel, so nothing was sent.",
-      where: "in this page",
-      next_step: "Run the cell again; what you typed stays here to copy.",
-      at_ms: Date.now(),
-    },
-    problems: [],
-  };
+  const what = "This view has no connection to its kernel, so nothing was sent.";
+  return refusal(id, "NotConnected", what, "in this page", "Run the cell again; what you typed stays here to copy.");
+}
+
+function tooLong(id: string, size: number): Refusal {
+  const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
+  const what = `This is ${megabytes(size)} long; a notebook's connection carries ${megabytes(LONGEST_BYTES)} at most, so nothing was sent.`;
+  return refusal(id, "MessageTooLong", what, "in this page", "What you typed stays in this page only. Shorten it, or answer in code.");
+}
+
+/** The length of a request on the wire, in bytes. */
+function bytesOf(request: Request): number {
+  const text = JSON.stringify(request);
+  return text.length * 3 <= LONGEST_BYTES ? text.length : new TextEncoder().encode(text).length;
 }

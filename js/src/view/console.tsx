@@ -1,4 +1,4 @@
-import { cardElement } from "./cards/keys";
+import { useSignal } from "@preact/signals";
 import { Panel } from "./cards/panel";
 import type { Desk } from "./desk";
 import { Graph } from "./graph/graph";
@@ -11,12 +11,11 @@ import { Transcript } from "./transcript";
 interface ViewProps {
   desk: Desk;
   prefix: string;
-  /** The view's own root: two views on one page never look into each other. */
-  root: HTMLElement;
 }
 
 /** A turn in one cell: what was said, what waits, the graph, and the next thing to ask (W4.3). */
-export function ConsoleView({ desk, prefix, root }: ViewProps) {
+export function ConsoleView({ desk, prefix }: ViewProps) {
+  const wanted = useSignal<string | null>(null);
   const state = desk.state.value;
   return (
     <div class="llm4s-console" data-testid="console">
@@ -31,11 +30,17 @@ export function ConsoleView({ desk, prefix, root }: ViewProps) {
       <div class="llm4s-columns">
         <div class="llm4s-main">
           <Transcript desk={desk} />
-          <Panel desk={desk} prefix={prefix} />
+          <Panel desk={desk} prefix={prefix} wanted={wanted} />
           <Prompt desk={desk} prefix={prefix} />
         </div>
         <div class="llm4s-side">
-          <Graph desk={desk} prefix={prefix} onCard={(id) => cardElement(root, id)?.focus()} />
+          <Graph
+            desk={desk}
+            prefix={prefix}
+            onCard={(id) => {
+              wanted.value = id;
+            }}
+          />
         </div>
       </div>
       <Live desk={desk} />

@@ -10,9 +10,16 @@ export interface Piece {
 /** Comparing words takes quadratic time in the worst case: after this long lines are compared, then whole texts. */
 const PATIENCE_MS = 60;
 
-/** What changed between two texts, by words where that is quick. */
+/** Texts longer than this together are not taken apart into words, and those longer still not into lines. */
+const WORDS_AT_MOST = 200_000;
+const LINES_AT_MOST = 4_000_000;
+
+/** What changed between two texts: by words where that is quick, else by lines, else the whole texts. */
 export function diffText(before: string, after: string): Piece[] {
-  const parts = diffWordsWithSpace(before, after, { timeout: PATIENCE_MS }) ?? diffLines(before, after, { timeout: PATIENCE_MS });
+  const size = before.length + after.length;
+  const limit = { timeout: PATIENCE_MS };
+  const words = size <= WORDS_AT_MOST ? diffWordsWithSpace(before, after, limit) : undefined;
+  const parts = words ?? (size <= LINES_AT_MOST ? diffLines(before, after, limit) : undefined);
   if (parts === undefined) {
     return [
       { text: before, change: "removed" },

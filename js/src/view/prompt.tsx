@@ -34,10 +34,10 @@ export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
             readOnly={desk.options.read_only}
             onInput={(event) => setQuery(event.currentTarget.value)}
             onKeyDown={(event) => {
-              if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+              if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return undefined;
               event.preventDefault();
               event.stopPropagation();
-              void run();
+              return run();
             }}
           />
         </>
@@ -49,7 +49,7 @@ export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
             class="llm4s-button llm4s-primary"
             data-testid="run"
             disabled={!canRun || query.trim() === ""}
-            onClick={() => void run()}
+            onClick={run}
           >
             Run
           </button>

@@ -1,36 +1,50 @@
+import { useState } from "preact/hooks";
 import { Scroll } from "./scroll";
+import { cut, marks, UNSEEN } from "./unseen";
+
+/** So much of a text is drawn at first, and so much more each time it is asked for: a page that draws five million letters stands still. */
+const AT_FIRST = 20_000;
+const MORE = 100_000;
 
 /**
- * Characters that are not seen or that turn the reading order: shown by their number, so that a text cannot look like another. Joiners
- * (U+200C, U+200D) stay, since scripts and emoji are written with them.
+ * A text as data: nothing in it is markup, a link or a control, it turns no reading order but its own, and what it holds that is not seen
+ * is shown by number, so that it cannot look like another (W5.7). A long one is cut, says how long it is, and shows more when asked.
  */
-const UNSEEN = /(?![\t\n\r])\p{Cc}|(?![\u200c\u200d])\p{Cf}/gu;
-
-const numberOf = (letter: string) => `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
-
-/** The same for a place that takes no elements, such as an option of a list. */
-export const visible = (text: string): string => text.replace(UNSEEN, (letter) => `[${numberOf(letter)}]`);
-
-/** A text as data: nothing in it is markup, a link or a control (W5.7). */
 export function Plain({ text }: { text: string }) {
+  const [limit, setLimit] = useState(AT_FIRST);
+  const shown = cut(text, limit);
   const parts: (string | preact.JSX.Element)[] = [];
   let from = 0;
-  for (const found of text.matchAll(UNSEEN)) {
-    if (found.index > from) parts.push(text.slice(from, found.index));
+  for (const found of shown.matchAll(UNSEEN)) {
+    if (found.index > from) parts.push(shown.slice(from, found.index));
     parts.push(
       <span class="llm4s-unseen" key={found.index}>
-        {numberOf(found[0])}
+        {marks(found[0])}
       </span>,
     );
     from = found.index + found[0].length;
   }
-  if (from < text.length) parts.push(text.slice(from));
-  return (
+  if (from < shown.length) parts.push(shown.slice(from));
+  const data = (
     <bdi class="llm4s-plain" dir="auto">
       {parts}
     </bdi>
   );
+  if (shown.length === text.length) return data;
+  return (
+    <>
+      {data}
+      <span class="llm4s-cut">
+        {`… ${number(shown.length)} of ${number(text.length)} characters `}
+        <button type="button" class="llm4s-button llm4s-small" data-testid="show-more" onClick={() => setLimit(limit + MORE)}>
+          Show more
+        </button>
+      </span>
+    </>
+  );
 }
+
+const number = (value: number) => value.toLocaleString("en");
 
 /** A block of text that scrolls in itself when it is long. */
 export function Block({ text, label, kind = "" }: { text: string; label: string; kind?: string }) {

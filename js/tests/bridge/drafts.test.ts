@@ -9,8 +9,10 @@ beforeEach(() => {
 
 /** A store whose saves are answered when the test says so. */
 function store() {
-  const saves: { id: string; draft: Json; answer: () => void }[] = [];
-  const drafts = new DraftStore((id, draft) => new Promise<void>((answer) => saves.push({ id, draft, answer })));
+  const saves: { id: string; draft: Json; answer: (taken?: boolean) => void }[] = [];
+  const drafts = new DraftStore(
+    (id, draft) => new Promise<boolean>((answer) => saves.push({ id, draft, answer: (taken = true) => answer(taken) })),
+  );
   return { saves, drafts };
 }
 

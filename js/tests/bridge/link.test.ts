@@ -12,7 +12,9 @@ beforeEach(() => {
 function connect(manager: unknown = {}) {
   const fake = new FakeModel(readSession(), undefined, manager);
   const link = new Link(
-    kernelOf(fake.model),
+    kernelOf(fake.model, (error) => {
+      throw error;
+    }),
     () => {},
     () => {},
   );
@@ -59,7 +61,7 @@ describe("requests and replies", () => {
     const { id } = link.ask({ kind: "cancel" });
     await vi.advanceTimersByTimeAsync(900);
     expect(link.late.value).toBeNull();
-    await vi.advanceTimersByTimeAsync(101);
+    await vi.advanceTimersByTimeAsync(99);
     expect(link.late.value).toBe("sent");
     await fake.message({ kind: "done", request_id: id, said: "" });
     expect(link.late.value).toBeNull();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { diffJson, diffText, pathText } from "../../src/view/diff";
 import { luminance } from "../../src/view/theme";
 import { agoText, clockText, durationText } from "../../src/view/time";
@@ -13,13 +13,41 @@ describe("differences", () => {
     ]);
   });
 
-  it("of long unlike texts do not take long: whole texts stand for them", () => {
-    const words = (seed: number) => Array.from({ length: 6000 }, (_, index) => `w${(index * seed) % 7919}`).join(" ");
-    const started = performance.now();
-    const pieces = diffText(words(31), words(77));
-    expect(performance.now() - started).toBeLessThan(5000);
-    expect(pieces.map((piece) => piece.change)).toEqual(expect.arrayContaining(["removed", "added"]));
-  }, 20_000);
+  const unlike = (seed: number, between: string) => Array.from({ length: 5000 }, (_, at) => `w${(at * seed) % 7919}`).join(between);
+
+  /** Every look at the clock takes a millisecond, so that giving up takes as many steps on any machine. */
+  function countedClock() {
+    let looks = 0;
+    const spy = vi.spyOn(Date, "now").mockImplementation(() => (looks += 1));
+    return { looks: () => looks, restore: () => spy.mockRestore() };
+  }
+
+  it("of 5,000 unlike words are given up: lines are compared, and where there is one line, whole texts", () => {
+    const clock = countedClock();
+    const [before, after] = [unlike(31, " "), unlike(77, " ")];
+    expect(diffText(before, after)).toEqual([
+      { text: before, change: "removed" },
+      { text: after, change: "added" },
+    ]);
+    expect(clock.looks()).toBeLessThan(200);
+    clock.restore();
+  });
+
+  it("of 5,000 unlike words in as many lines are given up twice", () => {
+    const clock = countedClock();
+    const pieces = diffText(unlike(31, "\n"), unlike(77, "\n"));
+    expect(pieces.map((piece) => piece.change)).toEqual(["removed", "added"]);
+    expect(clock.looks()).toBeLessThan(300);
+    clock.restore();
+  });
+
+  it("of texts too long for words are by lines, and of five million letters whole texts", () => {
+    const lines = Array.from({ length: 12_000 }, (_, at) => `line ${at}\n`);
+    const before = lines.join("");
+    const after = [...lines.slice(0, 6000), "one more\n", ...lines.slice(6000)].join("");
+    expect(diffText(before, after).filter((piece) => piece.change !== "same")).toEqual([{ text: "one more\n", change: "added" }]);
+    expect(diffText("a b ".repeat(1_300_000), "a")).toHaveLength(2);
+  });
 
   it("of values, place by place", () => {
     const before = { a: 1, b: { c: [1, 2], d: "x" }, gone: null };

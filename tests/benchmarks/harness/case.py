@@ -20,7 +20,11 @@ WORK = {
     "W7": "w7_import",
     "W8": "w8_inbox",
     "W9": "w9_many_threads",
+    "W10": "w10_cards",
+    "W11": "w11_click",
 }
+IN_A_BROWSER = ("W10", "W11")
+"""Run only when named: they need a Chromium, and W11 a JupyterLab."""
 
 
 @dataclass(frozen=True)

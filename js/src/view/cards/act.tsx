@@ -7,7 +7,7 @@ interface ActProps {
   /** The card it belongs to; empty for the panel's own. */
   of?: string;
   testid: string;
-  look?: "primary" | "danger" | "plain";
+  look?: "primary" | "danger" | undefined;
   pressed?: boolean | undefined;
   expanded?: boolean | undefined;
   /** On its way: keeps its place and focus, and does nothing. */
@@ -20,26 +20,14 @@ interface ActProps {
 }
 
 /** A button that decides something. Keyed and guarded by the card's id, so that a click never decides the card that moved under it. */
-export function Act({
-  name,
-  of = "",
-  testid,
-  look = "plain",
-  pressed,
-  expanded,
-  busy = false,
-  disabled = false,
-  label,
-  onAct,
-  children,
-}: ActProps) {
+export function Act({ name, of = "", testid, look, pressed, expanded, busy = false, disabled = false, label, onAct, children }: ActProps) {
   const { guard } = usePanel();
   const control = `${of} ${name}`;
   const waits = busy || guard.settling.value;
   return (
     <button
       type="button"
-      class={`llm4s-button llm4s-${look}`}
+      class={`llm4s-button${look === undefined ? "" : ` llm4s-${look}`}`}
       data-testid={testid}
       aria-label={label}
       aria-pressed={pressed}

@@ -7,6 +7,7 @@ import { usePanel } from "./context";
 import { decide, rawText } from "./decide";
 import type { Choice } from "./draft";
 import type { Hand } from "./hand";
+import { EDITABLE, TooLong } from "./too_long";
 
 interface AnswerEditorProps {
   card: PendingCard;
@@ -56,7 +57,9 @@ export function AnswerEditor({ card, hand, closed, choice, field, schema, value,
           JSON
         </button>
       </fieldset>
-      {json ? (
+      {json && draft.raw === undefined && rawText(draft, value).length > EDITABLE ? (
+        <TooLong />
+      ) : json ? (
         <RawJson
           card={card}
           hand={hand}

@@ -9,12 +9,13 @@ import { Arguments } from "./arguments";
 import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedArguments, editSchema, reasonOf } from "./decide";
+import { callName } from "./name";
 import { SendRow } from "./send_row";
 
 /** A call that wants leave: its arguments to read; approve, reject with a reason, or edit (W2.2). */
-export function ApprovalBody({ card, hand, closed }: BodyProps) {
+export function ApprovalBody({ card, hand, closed, readOnly }: BodyProps) {
   const { draft, busy } = hand;
-  const open = draft.decision === "reject" || draft.decision === "edit" ? draft.decision : null;
+  const open = !readOnly && (draft.decision === "reject" || draft.decision === "edit") ? draft.decision : null;
   const toggle = (choice: "reject" | "edit") => hand.change({ decision: open === choice ? null : choice });
   const approved = draft.decision === "approve" && draft.chosen === true;
   return (
@@ -25,42 +26,51 @@ export function ApprovalBody({ card, hand, closed }: BodyProps) {
         </p>
       )}
       <Arguments value={card.arguments as Json} />
-      <div class="llm4s-actions">
-        <Act
-          name="approve"
-          of={card.id}
-          testid="approve"
-          look="primary"
-          pressed={approved || undefined}
-          busy={busy}
-          disabled={closed}
-          onAct={() => hand.press("approve")}
-        >
-          Approve
-        </Act>
-        <Act
-          name="reject"
-          of={card.id}
-          testid="reject"
-          look="danger"
-          expanded={open === "reject"}
-          busy={busy}
-          disabled={closed}
-          onAct={() => toggle("reject")}
-        >
-          Reject…
-        </Act>
-        <Act name="edit" of={card.id} testid="edit" expanded={open === "edit"} busy={busy} disabled={closed} onAct={() => toggle("edit")}>
-          Edit…
-        </Act>
-      </div>
-      {open === "reject" && <Reject card={card} hand={hand} closed={closed} />}
-      {open === "edit" && <Edit card={card} hand={hand} closed={closed} />}
+      {!readOnly && (
+        <div class="llm4s-actions">
+          <Act
+            name="approve"
+            of={card.id}
+            testid="approve"
+            look="primary"
+            pressed={approved || undefined}
+            busy={busy}
+            disabled={closed}
+            onAct={() => hand.press("approve")}
+          >
+            {card.destructive ? (
+              <>
+                {"Approve "}
+                <bdi>{callName(card)}</bdi>
+              </>
+            ) : (
+              "Approve"
+            )}
+          </Act>
+          <Act
+            name="reject"
+            of={card.id}
+            testid="reject"
+            look="danger"
+            expanded={open === "reject"}
+            busy={busy}
+            disabled={closed}
+            onAct={() => toggle("reject")}
+          >
+            Reject…
+          </Act>
+          <Act name="edit" of={card.id} testid="edit" expanded={open === "edit"} busy={busy} disabled={closed} onAct={() => toggle("edit")}>
+            Edit…
+          </Act>
+        </div>
+      )}
+      {open === "reject" && <Reject card={card} hand={hand} closed={closed} readOnly={readOnly} />}
+      {open === "edit" && <Edit card={card} hand={hand} closed={closed} readOnly={readOnly} />}
     </div>
   );
 }
 
-function Reject({ card, hand, closed }: BodyProps) {
+function Reject({ card, hand, closed, readOnly }: BodyProps) {
   const { desk, prefix, tried } = usePanel();
   const reason = reasonOf(card, hand.draft);
   const id = `${prefix}reason-${encodeURIComponent(card.id)}`;
@@ -91,16 +101,18 @@ function Reject({ card, hand, closed }: BodyProps) {
           {faults.join(" ")}
         </p>
       )}
-      <SendRow card={card} hand={hand} closed={closed} choice="reject" label="Reject" look="danger" />
+      <SendRow card={card} hand={hand} closed={closed} readOnly={readOnly} choice="reject" label="Reject" look="danger" />
     </div>
   );
 }
 
-function Edit({ card, hand, closed }: BodyProps) {
+function Edit({ card, hand, closed, readOnly }: BodyProps) {
   const schema = editSchema(card);
   const value = editedArguments(card, hand.draft);
   const { mode, raw } = hand.draft;
   const parsed = mode === "json" && raw !== undefined ? parseJson(raw) : null;
+  const written = parsed === null ? value : parsed.ok ? parsed.value : undefined;
+  const after = hideSecrets(schema, schema, written);
   return (
     <div class="llm4s-editor">
       <AnswerEditor
@@ -118,10 +130,18 @@ function Edit({ card, hand, closed }: BodyProps) {
         {parsed !== null && !parsed.ok ? (
           <p class="llm4s-hint">What is written is not JSON yet.</p>
         ) : (
-          <ValueDiff before={card.arguments as Json} after={hideSecrets(schema, schema, parsed === null ? value : parsed.value)} />
+          <ValueDiff before={card.arguments as Json} after={after} />
         )}
       </div>
-      <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Run with these arguments" look="primary" />
+      <SendRow
+        card={card}
+        hand={hand}
+        closed={closed}
+        readOnly={readOnly}
+        choice="edit"
+        label={card.destructive ? `Run ${callName(card, after)}, with these arguments` : "Run with these arguments"}
+        look="primary"
+      />
     </div>
   );
 }

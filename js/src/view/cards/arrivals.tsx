@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { PendingCard } from "../../wire/index";
+import { oneLine } from "../unseen";
 
 /** Says to those who do not see it that something new waits. What was there when the view came is not news. */
 export function Arrivals({ cards }: { cards: readonly PendingCard[] }) {
@@ -9,7 +10,7 @@ export function Arrivals({ cards }: { cards: readonly PendingCard[] }) {
   useEffect(() => {
     const fresh = known.current === null ? [] : cards.filter((card) => !known.current?.has(card.id));
     known.current = new Set(ids);
-    if (fresh.length > 0) setSaid(fresh.length === 1 ? (fresh[0]?.title ?? "") : `${fresh.length} more things wait for you`);
+    if (fresh.length > 0) setSaid(fresh.length === 1 ? oneLine(fresh[0]?.title ?? "") : `${fresh.length} more things wait for you`);
   }, [ids.join("\n")]);
   return (
     <div class="llm4s-sr" role="status" data-testid="arrivals">

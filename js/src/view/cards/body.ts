@@ -7,4 +7,6 @@ export interface BodyProps {
   hand: Hand;
   /** No decision can be made: read only, or nobody is there. */
   closed: boolean;
+  /** Only to look at: nothing to press and nothing to write in is drawn. */
+  readOnly: boolean;
 }

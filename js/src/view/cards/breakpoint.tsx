@@ -5,7 +5,7 @@ import { Arguments } from "./arguments";
 import type { BodyProps } from "./body";
 
 /** A task held at a breakpoint: what it is about to do, or what it did; it can only go on (W2.5). */
-export function BreakpointBody({ card, hand, closed }: BodyProps) {
+export function BreakpointBody({ card, hand, closed, readOnly }: BodyProps) {
   const { draft, busy } = hand;
   const chosen = (draft.chosen === true && draft.decision === "proceed") || undefined;
   return (
@@ -28,20 +28,22 @@ export function BreakpointBody({ card, hand, closed }: BodyProps) {
           <Block text={card.message} label="Stored message" />
         </>
       )}
-      <div class="llm4s-actions">
-        <Act
-          name="proceed"
-          of={card.id}
-          testid="proceed"
-          look="primary"
-          pressed={chosen}
-          busy={busy}
-          disabled={closed}
-          onAct={() => hand.press("proceed")}
-        >
-          Proceed
-        </Act>
-      </div>
+      {!readOnly && (
+        <div class="llm4s-actions">
+          <Act
+            name="proceed"
+            of={card.id}
+            testid="proceed"
+            look="primary"
+            pressed={chosen}
+            busy={busy}
+            disabled={closed}
+            onAct={() => hand.press("proceed")}
+          >
+            Proceed
+          </Act>
+        </div>
+      )}
     </div>
   );
 }

@@ -17,8 +17,9 @@ export function bulkCards({ desk }: PanelScope, bulk: Bulk): PendingCard[] {
 
 /** The decisions of a confirmed bulk: only of cards that were shown when it was asked for and still wait (F39). */
 export function bulkDecisions(scope: PanelScope, bulk: Bulk, ids: readonly string[]): Decision[] {
+  const asked = new Set(ids);
   return bulkCards(scope, bulk)
-    .filter((card) => ids.includes(card.id))
+    .filter((card) => asked.has(card.id))
     .flatMap((card) => {
       const outcome = decide(card, readDraft(scope.desk.drafts.value[card.id]), bulk);
       return outcome.ok ? [outcome.decision] : [];
@@ -26,7 +27,7 @@ export function bulkDecisions(scope: PanelScope, bulk: Bulk, ids: readonly strin
 }
 
 /** The cards that were decided to be sent together and are still waiting. */
-export function chosenCards({ desk }: PanelScope): PendingCard[] {
+export function chosenCards({ desk }: Pick<PanelScope, "desk">): PendingCard[] {
   const pending = desk.state.value?.pending ?? [];
   return pending.filter((card) => readDraft(desk.drafts.value[card.id]).chosen === true && !desk.sent.value.has(card.id));
 }

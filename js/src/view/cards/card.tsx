@@ -1,6 +1,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { PendingCard, Problem } from "../../wire/index";
+import { Copy } from "../copy";
 import type { Sending } from "../desk";
 import { type Fact, Facts } from "../facts";
 import { Plain } from "../text";
@@ -8,21 +9,24 @@ import { agoText, clockText, useNow } from "../time";
 import { ApprovalBody } from "./approval";
 import type { BodyProps } from "./body";
 import { BreakpointBody } from "./breakpoint";
+import { answerLine, argumentsText } from "./code";
 import { usePanel } from "./context";
 import { choiceText } from "./decide";
+import { NO_DRAFT } from "./draft";
 import { GuardrailBody } from "./guardrail";
 import { Hand } from "./hand";
 import { QuestionBody } from "./question";
 
 const NONE: readonly Problem[] = [];
 
-/** One thing the turn waits for: what, where and since when, and what a person may do about it (W2.1). */
-export function Card({ card }: { card: PendingCard }) {
+/** One thing the turn waits for: what, where and since when, and what a person may do about it (W2.1); the how-manieth of its kind. */
+export function Card({ card, place, of }: { card: PendingCard; place: number; of: number }) {
   const scope = usePanel();
   const { desk } = scope;
   const hand = new Hand(scope, card);
   const titleId = `${scope.prefix}title-${encodeURIComponent(card.id)}`;
-  const closed = desk.options.read_only || desk.connection.value === "lost";
+  const readOnly = desk.options.read_only;
+  const closed = readOnly || desk.connection.value === "lost";
   // Only what is this card's own draws it anew: typing on one card leaves the others alone.
   useComputed(() => desk.drafts.value[card.id]).value;
   const sending = useComputed(() => desk.sent.value.get(card.id)).value;
@@ -38,22 +42,30 @@ export function Card({ card }: { card: PendingCard }) {
   return (
     <article
       ref={article}
-      class={`llm4s-card llm4s-card-${card.kind.toLowerCase()}${draft.chosen ? " llm4s-chosen" : ""}`}
+      class={`llm4s-card llm4s-card-${card.kind.toLowerCase()}${draft.chosen && !readOnly ? " llm4s-chosen" : ""}`}
       tabIndex={-1}
       aria-labelledby={titleId}
+      aria-posinset={place}
+      aria-setsize={of}
       data-testid={`card-${card.id}`}
       data-card={card.id}
       data-kind={card.kind}
     >
       <header class="llm4s-card-head">
-        <h5 class="llm4s-card-title" id={titleId}>
-          <Plain text={card.title} />
-        </h5>
+        <div class="llm4s-card-top">
+          <h5 class="llm4s-card-title" id={titleId}>
+            <Plain text={card.title} />
+          </h5>
+          <p class="llm4s-copies">
+            {card.arguments !== null && <Copy label="Copy arguments" testid="copy-arguments" make={() => argumentsText(card)} />}
+            <Copy label="Copy as Python" testid="copy-python" make={() => answerLine(card, readOnly ? NO_DRAFT : hand.draft)} />
+          </p>
+        </div>
         <Where card={card} />
       </header>
-      <Body card={card} hand={hand} closed={closed} />
+      <Body card={card} hand={hand} closed={closed} readOnly={readOnly} />
       <CardProblems card={card} hand={hand} problems={problems} />
-      <CardState hand={hand} sending={sending} />
+      {!readOnly && <CardState hand={hand} sending={sending} closed={closed} />}
     </article>
   );
 }
@@ -111,8 +123,8 @@ function CardProblems({ card, hand, problems }: { card: PendingCard; hand: Hand;
   );
 }
 
-function CardState({ hand, sending }: { hand: Hand; sending: Sending | undefined }) {
-  const { desk } = usePanel();
+function CardState({ hand, sending, closed }: { hand: Hand; sending: Sending | undefined; closed: boolean }) {
+  const { desk, collecting } = usePanel();
   const { draft } = hand;
   if (sending !== undefined) {
     return (
@@ -126,7 +138,17 @@ function CardState({ hand, sending }: { hand: Hand; sending: Sending | undefined
       </p>
     );
   }
-  if (draft.chosen && draft.decision !== null)
-    return <p class="llm4s-sending">{`✓ ${choiceText(draft.decision)}: chosen, not sent yet`}</p>;
-  return null;
+  if (draft.decision === null) return null;
+  if (draft.chosen)
+    return (
+      <p class="llm4s-sending">
+        {`✓ ${choiceText(draft.decision)}: chosen, not sent yet `}
+        <button type="button" class="llm4s-button llm4s-small" data-testid="take-back" disabled={closed} onClick={() => hand.takeBack()}>
+          Take back
+        </button>
+      </p>
+    );
+  return collecting.value ? (
+    <p class="llm4s-hint" data-testid="begun">{`${choiceText(draft.decision)}: begun, not chosen; the common submit leaves it here`}</p>
+  ) : null;
 }

@@ -1,4 +1,4 @@
-import type { Signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { Desk } from "../desk";
@@ -14,6 +14,10 @@ export interface PanelScope {
   readonly together: Signal<boolean>;
   /** How often a person tried to send a card that could not be sent: from then on all its faults are said. */
   readonly tried: Signal<ReadonlyMap<string, number>>;
+  /** A card to go to; it may have to be drawn first. */
+  readonly wanted: Signal<string | null>;
+  /** Decisions are being collected: by the switch, or because one is chosen. */
+  readonly collecting: ReadonlySignal<boolean>;
 }
 
 const Panel = createContext<PanelScope | null>(null);

@@ -5,14 +5,15 @@ import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedText } from "./decide";
 import { SendRow } from "./send_row";
+import { EDITABLE, TooLong } from "./too_long";
 
 /** A text that a guardrail refuses: let it through, replace it, or block the turn (W2.4). */
-export function GuardrailBody({ card, hand, closed }: BodyProps) {
+export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
   const { prefix, tried } = usePanel();
   const refusal = card.guardrail;
   if (refusal === null) return null;
   const { draft, busy } = hand;
-  const editing = draft.decision === "edit";
+  const editing = !readOnly && draft.decision === "edit";
   const text = editedText(card, draft);
   const chosen = (choice: "allow" | "block") => (draft.chosen === true && draft.decision === choice) || undefined;
   const id = `${prefix}text-${encodeURIComponent(card.id)}`;
@@ -29,44 +30,47 @@ export function GuardrailBody({ card, hand, closed }: BodyProps) {
         <Plain text={refusal.reason} />
       </p>
       <Block text={refusal.text} label="Refused text" kind="llm4s-refused" />
-      <div class="llm4s-actions">
-        <Act
-          name="allow"
-          of={card.id}
-          testid="allow"
-          look="primary"
-          pressed={chosen("allow")}
-          busy={busy}
-          disabled={closed}
-          onAct={() => hand.press("allow")}
-        >
-          Allow
-        </Act>
-        <Act
-          name="edit"
-          of={card.id}
-          testid="edit"
-          expanded={editing}
-          busy={busy}
-          disabled={closed}
-          onAct={() => hand.change({ decision: editing ? null : "edit" })}
-        >
-          Edit…
-        </Act>
-        <Act
-          name="block"
-          of={card.id}
-          testid="block"
-          look="danger"
-          pressed={chosen("block")}
-          busy={busy}
-          disabled={closed}
-          onAct={() => hand.press("block")}
-        >
-          Block
-        </Act>
-      </div>
-      {editing && (
+      {!readOnly && (
+        <div class="llm4s-actions">
+          <Act
+            name="allow"
+            of={card.id}
+            testid="allow"
+            look="primary"
+            pressed={chosen("allow")}
+            busy={busy}
+            disabled={closed}
+            onAct={() => hand.press("allow")}
+          >
+            Allow
+          </Act>
+          <Act
+            name="edit"
+            of={card.id}
+            testid="edit"
+            expanded={editing}
+            busy={busy}
+            disabled={closed}
+            onAct={() => hand.change({ decision: editing ? null : "edit" })}
+          >
+            Edit…
+          </Act>
+          <Act
+            name="block"
+            of={card.id}
+            testid="block"
+            look="danger"
+            pressed={chosen("block")}
+            busy={busy}
+            disabled={closed}
+            onAct={() => hand.press("block")}
+          >
+            Block
+          </Act>
+        </div>
+      )}
+      {editing && text.length > EDITABLE && draft.value === undefined && <TooLong />}
+      {editing && (text.length <= EDITABLE || draft.value !== undefined) && (
         <div class="llm4s-editor">
           <label class="llm4s-field-name" for={id}>
             Text to use in its place
@@ -92,7 +96,7 @@ export function GuardrailBody({ card, hand, closed }: BodyProps) {
             <h6 class="llm4s-small-head">What the edit changes</h6>
             <TextDiff before={refusal.text} after={text} />
           </div>
-          <SendRow card={card} hand={hand} closed={closed} choice="edit" label="Use this text" look="primary" />
+          <SendRow card={card} hand={hand} closed={closed} readOnly={readOnly} choice="edit" label="Use this text" look="primary" />
         </div>
       )}
     </div>

@@ -10,6 +10,13 @@ export function noteTried({ tried }: PanelScope, ids: readonly string[]): void {
   tried.value = counts;
 }
 
+/** These cards can be sent now. */
+export function forgetTried({ tried }: PanelScope, ids: readonly string[]): void {
+  const rest = new Map(tried.value);
+  for (const id of ids) rest.delete(id);
+  tried.value = rest;
+}
+
 /** What a person can do to one card: the same for its buttons and for the keyboard. Reads without watching: the card watches its own. */
 export class Hand {
   constructor(
@@ -25,11 +32,18 @@ export class Hand {
     return this.scope.desk.sent.peek().has(this.card.id);
   }
 
-  /** Change the draft. Whatever changes it also takes back that the card was chosen, unless it says so itself. */
+  /** Change the draft. Another decision takes back that the card was chosen; what is typed for the same one does not. */
   change(change: Partial<Draft>): void {
     if (this.busy) return;
-    const { chosen: _, ...rest } = this.draft;
-    this.scope.desk.setDraft(this.card.id, writeDraft({ ...rest, ...change }));
+    const { chosen, ...rest } = this.draft;
+    const stays = chosen && (change.decision === undefined || change.decision === rest.decision);
+    this.scope.desk.setDraft(this.card.id, writeDraft({ ...rest, ...(stays ? { chosen } : {}), ...change }));
+  }
+
+  /** Undo a choice and close what is open; what was typed is kept for when it is opened again. */
+  takeBack(): void {
+    const { decision } = this.draft;
+    if (decision !== null) this.change({ decision: decision === "reply" ? "reply" : null, chosen: undefined });
   }
 
   /** A button that needs nothing more: sent at once, or chosen where decisions go together. */
@@ -43,7 +57,7 @@ export class Hand {
     if (this.busy) return;
     const { draft } = this;
     if (draft.chosen && draft.decision === choice) {
-      this.change({ decision: choice === "reply" ? "reply" : null });
+      this.takeBack();
       return;
     }
     if (decide(this.card, draft, choice).ok) this.change({ decision: choice, chosen: true });
@@ -78,8 +92,6 @@ export class Hand {
   }
 
   private settled(): void {
-    const rest = new Map(this.scope.tried.value);
-    rest.delete(this.card.id);
-    this.scope.tried.value = rest;
+    forgetTried(this.scope, [this.card.id]);
   }
 }

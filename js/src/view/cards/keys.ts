@@ -8,10 +8,11 @@ import { Hand } from "./hand";
 export const KEYS: readonly [string, string][] = [
   ["j / k", "next and previous card"],
   ["a", "choose approve (or allow)"],
-  ["r", "open the reason to reject (or choose block)"],
+  ["r", "choose reject, and write the reason (or choose block)"],
   ["e", "open the edit"],
   ["p", "choose proceed"],
-  ["Ctrl+Enter", "submit what is chosen, or the card you are in"],
+  ["Escape", "leave a field; take a choice back (so does its letter)"],
+  ["Ctrl+Enter", "submit what is chosen and the card you are in"],
   ["?", "this help"],
 ];
 
@@ -24,7 +25,8 @@ export function isTyping(target: EventTarget | null): boolean {
 
 export interface KeyActions {
   help(): void;
-  submitChosen(): boolean;
+  /** Send what is chosen, and the card one is in where something is begun on it; false where that is nothing. */
+  submitChosen(current: string | null): boolean;
 }
 
 /** Act on a key pressed inside the panel (W5.6). A letter chooses and never sends: a stray key runs nothing. True if it meant something. */
@@ -33,12 +35,12 @@ export function onPanelKey(event: KeyboardEvent, scope: PanelScope, root: HTMLEl
   if (event.repeat || scope.guard.settling.value) return event.key === "Enter" && !isTyping(event.target);
   const current = cardOf(event.target);
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey) {
-    if (scope.desk.options.read_only || scope.desk.connection.value === "lost") return true;
-    if (!actions.submitChosen()) sendCurrent(scope, current);
-    return true;
+    if (isClosed(scope)) return true;
+    return actions.submitChosen(current) || true;
   }
   // The notebook's way to run a cell; on a focused button a browser would take it for a click.
   if (event.key === "Enter" && (event.shiftKey || event.altKey) && !isTyping(event.target)) return true;
+  if (event.key === "Escape") return leave(event.target, scope, root, current);
   if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (event.key === "?") actions.help();
   else if (event.key === "j" || event.key === "k") focusBeside(scope, root, current, event.key === "j" ? 1 : -1);
@@ -46,34 +48,41 @@ export function onPanelKey(event: KeyboardEvent, scope: PanelScope, root: HTMLEl
   return true;
 }
 
-function cardOf(target: EventTarget | null): string | null {
+export function cardOf(target: EventTarget | null): string | null {
   return target instanceof Element ? (target.closest<HTMLElement>("[data-card]")?.dataset.card ?? null) : null;
 }
 
-function sendCurrent(scope: PanelScope, current: string | null): void {
+/** Out of a field to its card, and there out of what is chosen or open. */
+function leave(target: EventTarget | null, scope: PanelScope, root: HTMLElement, current: string | null): boolean {
   const card = scope.desk.state.value?.pending.find((one) => one.id === current);
-  if (card === undefined) return;
-  const hand = new Hand(scope, card);
-  const { decision } = hand.draft;
-  const choice = decision ?? (choicesOf(card)[0] === "reply" ? "reply" : null);
-  if (choice !== null) hand.send(choice);
+  if (card === undefined) return false;
+  const element = cardElement(root, card.id);
+  if (target !== element) element?.focus();
+  else if (!isClosed(scope)) new Hand(scope, card).takeBack();
+  return true;
 }
+
+const isClosed = ({ desk }: PanelScope) => desk.options.read_only || desk.connection.value === "lost";
 
 function focusBeside(scope: PanelScope, root: HTMLElement, current: string | null, by: 1 | -1): void {
   const cards = shown(scope.desk.state.value?.pending ?? []);
   const at = cards.findIndex((card) => card.id === current);
   const next = at < 0 ? cards[by > 0 ? 0 : cards.length - 1] : cards[at + by];
-  if (next !== undefined) focusCard(root, next.id);
+  if (next !== undefined) goTo(scope, root, next.id);
 }
 
 function decideByKey(key: string, scope: PanelScope, root: HTMLElement, current: string | null): boolean {
   const card = scope.desk.state.value?.pending.find((one) => one.id === current);
   const choice = card === undefined ? undefined : choicesOf(card).find((one) => KEY_OF[one] === key);
   if (card === undefined || choice === undefined) return false;
-  if (scope.desk.options.read_only || scope.desk.connection.value === "lost") return true;
+  if (isClosed(scope)) return true;
   const hand = new Hand(scope, card);
-  if (choice === "reject" || choice === "edit") {
-    hand.change({ decision: choice });
+  if (hand.draft.decision === choice) {
+    hand.takeBack();
+  } else if (choice === "reject" || choice === "edit") {
+    // To reject needs nothing more than the reason that is there; an edit begins with a look.
+    if (choice === "reject") hand.choose("reject");
+    else hand.change({ decision: "edit" });
     requestAnimationFrame(() =>
       cardElement(root, card.id)?.querySelector<HTMLElement>(".llm4s-editor input, .llm4s-editor textarea, .llm4s-editor select")?.focus(),
     );
@@ -89,7 +98,9 @@ export function cardElement(root: ParentNode, id: string): HTMLElement | null {
   return [...root.querySelectorAll<HTMLElement>("[data-card]")].find((card) => card.dataset.card === id) ?? null;
 }
 
-/** Move the focus to a card, scrolling as little as that needs. */
-export function focusCard(root: ParentNode, id: string): void {
-  cardElement(root, id)?.focus();
+/** Move the focus to a card, scrolling as little as that needs; one that is not drawn gets it when it is. */
+export function goTo({ wanted }: PanelScope, root: ParentNode, id: string): void {
+  const element = cardElement(root, id);
+  if (element === null) wanted.value = id;
+  else element.focus();
 }

@@ -1,38 +1,42 @@
-import { signal } from "@preact/signals";
+import { computed, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Desk } from "../desk";
 import { Arrivals } from "./arrivals";
 import { chosenCards } from "./bulk";
-import { Card } from "./card";
 import { PanelProvider, type PanelScope } from "./context";
 import { useFollow } from "./follow";
 import { Footer, submitChosen } from "./footer";
-import { groupsOf, shown } from "./groups";
+import { shown } from "./groups";
 import { ClickGuard } from "./guard";
 import { Help } from "./help";
-import { focusCard, onPanelKey } from "./keys";
+import { goTo, onPanelKey } from "./keys";
+import { CardList } from "./list";
 import { StaleProblems } from "./stale";
 import { Toolbar } from "./toolbar";
 
+interface PanelProps {
+  desk: Desk;
+  prefix: string;
+  /** The id of a card that somebody outside wants to go to. */
+  wanted?: Signal<string | null>;
+}
+
 /** Everything the turn waits for, as cards under four headings (W2). */
-export function Panel({ desk, prefix }: { desk: Desk; prefix: string }) {
-  const scope = useMemo<PanelScope>(
-    () => ({ desk, prefix, guard: new ClickGuard(), together: signal(false), tried: signal(new Map<string, number>()) }),
-    [desk, prefix],
-  );
+export function Panel({ desk, prefix, wanted }: PanelProps) {
+  const scope = useMemo(() => scopeOf(desk, prefix, wanted ?? signal(null)), [desk, prefix, wanted]);
   useEffect(() => () => scope.guard.dispose(), [scope]);
   const root = useRef<HTMLElement>(null);
   const [helping, setHelping] = useState(false);
   const pending = desk.state.value?.pending ?? [];
   const cards = shown(pending);
-  const onFocus = useFollow(cards, () => root.current, scope.guard);
-  useEffect(() => focusProblem(root.current, desk), [desk.refusal.value]);
+  const onFocus = useFollow(cards, () => root.current, scope);
+  useEffect(() => focusProblem(root.current, scope), [desk.refusal.value]);
   // Deciding together is said of the cards on screen; a lone card that comes after them is answered at once again.
   useEffect(() => {
     if (pending.length < 2 && chosenCards(scope).length === 0) scope.together.value = false;
   }, [pending.length, scope]);
-  const closed = desk.options.read_only || desk.connection.value === "lost";
-  const groups = groupsOf(pending);
+  const { read_only } = desk.options;
+  const closed = read_only || desk.connection.value === "lost";
   return (
     <PanelProvider value={scope}>
       <section
@@ -47,7 +51,7 @@ export function Panel({ desk, prefix }: { desk: Desk; prefix: string }) {
           if (root.current === null) return;
           const meant = onPanelKey(event, scope, root.current, {
             help: () => setHelping((on) => !on),
-            submitChosen: () => submitChosen(scope),
+            submitChosen: (current) => submitChosen(scope, current),
           });
           if (meant) event.preventDefault();
         }}
@@ -55,44 +59,43 @@ export function Panel({ desk, prefix }: { desk: Desk; prefix: string }) {
         {pending.length > 0 && (
           <header class="llm4s-panel-head">
             <h3 class="llm4s-heading">
-              Waiting for you <span class="llm4s-count">{pending.length}</span>
+              Waiting for {read_only ? "a person" : "you"} <span class="llm4s-count">{pending.length}</span>
             </h3>
-            <button
-              type="button"
-              class="llm4s-button llm4s-quiet llm4s-small llm4s-help-button"
-              aria-expanded={helping}
-              aria-label="Keyboard help"
-              onClick={() => setHelping((on) => !on)}
-            >
-              ?
-            </button>
-            {!desk.options.read_only && <Toolbar closed={closed} />}
+            {!read_only && (
+              <button
+                type="button"
+                class="llm4s-button llm4s-quiet llm4s-small llm4s-help-button"
+                aria-expanded={helping}
+                aria-label="Keyboard help"
+                onClick={() => setHelping((on) => !on)}
+              >
+                ?
+              </button>
+            )}
+            {!read_only && <Toolbar closed={closed} />}
           </header>
         )}
         {helping && <Help onClose={() => setHelping(false)} />}
         <StaleProblems desk={desk} />
-        {groups.map((group) => (
-          <section key={group.kind} class="llm4s-cards" aria-label={`${group.heading}: ${group.cards.length}`}>
-            <h4 class="llm4s-group-head">
-              {group.heading} <span class="llm4s-count">{group.cards.length}</span>
-            </h4>
-            {group.cards.map((card) => (
-              <Card key={card.id} card={card} />
-            ))}
-          </section>
-        ))}
-        <Footer scope={scope} closed={closed} />
+        <CardList pending={pending} />
+        {!read_only && <Footer scope={scope} closed={closed} />}
         <Arrivals cards={cards} />
       </section>
     </PanelProvider>
   );
 }
 
+function scopeOf(desk: Desk, prefix: string, wanted: Signal<string | null>): PanelScope {
+  const scope = { desk, prefix, wanted, guard: new ClickGuard(), together: signal(false), tried: signal(new Map<string, number>()) };
+  return { ...scope, collecting: computed(() => scope.together.value || chosenCards(scope).length > 0) };
+}
+
 /** A common submit was refused: go to the first card that has a problem, unless the person has gone to a card since. */
-function focusProblem(panel: HTMLElement | null, desk: Desk): void {
+function focusProblem(panel: HTMLElement | null, scope: PanelScope): void {
+  const { desk } = scope;
   if (panel === null || desk.refusal.value === null) return;
   const active = (panel.getRootNode() as Document | ShadowRoot).activeElement;
   const aside = active === null || active === document.body || (panel.contains(active) && active.closest("[data-card]") === null);
   const first = shown(desk.state.value?.pending ?? []).find((card) => (desk.problems.value[card.id] ?? []).length > 0);
-  if (aside && first !== undefined) focusCard(panel, first.id);
+  if (aside && first !== undefined) goTo(scope, panel, first.id);
 }

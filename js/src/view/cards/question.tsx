@@ -8,7 +8,7 @@ import { answerSchema, answerValue } from "./decide";
 import { SendRow } from "./send_row";
 
 /** A tool's or a middleware's question, and a form made from the type of its answer (W2.3). */
-export function QuestionBody({ card, hand, closed }: BodyProps) {
+export function QuestionBody({ card, hand, closed, readOnly }: BodyProps) {
   return (
     <div class="llm4s-body">
       <Scroll class="llm4s-data llm4s-question" label="Question">
@@ -20,19 +20,21 @@ export function QuestionBody({ card, hand, closed }: BodyProps) {
           <Arguments value={card.arguments as Json} />
         </details>
       )}
-      <div class="llm4s-editor">
-        <AnswerEditor
-          card={card}
-          hand={hand}
-          closed={closed}
-          choice="reply"
-          field="value"
-          schema={answerSchema(card)}
-          value={answerValue(card, hand.draft)}
-          label="answer"
-        />
-        <SendRow card={card} hand={hand} closed={closed} choice="reply" label="Send answer" look="primary" />
-      </div>
+      {!readOnly && (
+        <div class="llm4s-editor">
+          <AnswerEditor
+            card={card}
+            hand={hand}
+            closed={closed}
+            choice="reply"
+            field="value"
+            schema={answerSchema(card)}
+            value={answerValue(card, hand.draft)}
+            label="answer"
+          />
+          <SendRow card={card} hand={hand} closed={closed} readOnly={readOnly} choice="reply" label="Send answer" look="primary" />
+        </div>
+      )}
     </div>
   );
 }

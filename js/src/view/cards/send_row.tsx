@@ -43,7 +43,7 @@ export function SendRow({ card, hand, closed, choice, label, look }: SendRowProp
           name={`send ${choice}`}
           of={card.id}
           testid="submit-card"
-          look={together.value ? "plain" : look}
+          look={together.value ? undefined : look}
           busy={busy}
           disabled={closed}
           onAct={() => hand.send(choice)}

@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Plain } from "../text";
 import { Act } from "./act";
 import { type Bulk, bulkCards, bulkDecisions } from "./bulk";
 import { type PanelScope, usePanel } from "./context";
+import { callName } from "./name";
 
 const WORDS: Readonly<Record<Bulk, { button: string; look: "primary" | "danger"; thing: [string, string] }>> = {
   approve: { button: "Approve all", look: "primary", thing: ["call", "calls"] },
@@ -10,6 +12,9 @@ const WORDS: Readonly<Record<Bulk, { button: string; look: "primary" | "danger";
 };
 
 const BULKS: readonly Bulk[] = ["approve", "reject", "proceed"];
+
+/** So many of what is decided are listed in the question. */
+const LISTED = 12;
 
 interface Asked {
   bulk: Bulk;
@@ -21,7 +26,7 @@ export function Toolbar({ closed }: { closed: boolean }) {
   const scope = usePanel();
   const [asked, setAsked] = useState<Asked | null>(null);
   const count = scope.desk.state.value?.pending.length ?? 0;
-  const offered = BULKS.filter((bulk) => bulkCards(scope, bulk).length > 1);
+  const offered = BULKS.map((bulk) => ({ bulk, count: bulkCards(scope, bulk).length })).filter((one) => one.count > 1);
   const ask = (bulk: Bulk) => {
     setAsked({ bulk, ids: bulkCards(scope, bulk).map((card) => card.id) });
     scope.guard.moved();
@@ -44,7 +49,7 @@ export function Toolbar({ closed }: { closed: boolean }) {
             <span>Decide several, send them together</span>
           </label>
         )}
-        {offered.map((bulk) => (
+        {offered.map(({ bulk, count }) => (
           <Act
             key={bulk}
             name={bulk}
@@ -54,7 +59,7 @@ export function Toolbar({ closed }: { closed: boolean }) {
             expanded={asked?.bulk === bulk}
             onAct={() => ask(bulk)}
           >
-            {`${WORDS[bulk].button} ${bulkCards(scope, bulk).length}`}
+            {`${WORDS[bulk].button} ${count}`}
           </Act>
         ))}
       </div>
@@ -74,9 +79,9 @@ function Confirm({ scope, asked, closed, onClose }: { scope: PanelScope; asked: 
     return () => panel?.focus();
   }, []);
   const verb = button.replace(" all", "");
-  const titles = (scope.desk.state.value?.pending ?? [])
-    .filter((card) => decisions.some((decision) => decision.id === card.id))
-    .map((card) => card.title);
+  const ids = new Set(decisions.map((decision) => decision.id));
+  const cards = (scope.desk.state.value?.pending ?? []).filter((card) => ids.has(card.id));
+  const lines = cards.map((card) => (card.tool_name === null ? card.title : callName(card)));
   return (
     <div
       class="llm4s-confirm"
@@ -92,9 +97,12 @@ function Confirm({ scope, asked, closed, onClose }: { scope: PanelScope; asked: 
     >
       <p>{`${verb} ${decisions.length} ${decisions.length === 1 ? thing[0] : thing[1]}? ${asked.bulk === "reject" ? "Each with the reason on its card." : "Only what was shown when you asked."}`}</p>
       <ul>
-        {titles.map((title, index) => (
-          <li key={index}>{title}</li>
+        {lines.slice(0, LISTED).map((line, index) => (
+          <li key={index}>
+            <Plain text={line} />
+          </li>
         ))}
+        {lines.length > LISTED && <li>{`and ${lines.length - LISTED} more`}</li>}
       </ul>
       <div class="llm4s-actions">
         <Act

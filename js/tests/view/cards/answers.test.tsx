@@ -1,7 +1,7 @@
 import { act } from "@testing-library/preact";
 import { describe, expect, it, vi } from "vitest";
 import { readFixture, readSession } from "../../support/fixture";
-import { click, show, tick, type } from "../../support/show";
+import { click, press, show, tick, type } from "../../support/show";
 
 const session = readSession();
 const without = (...ids: string[]) => ({ pending: session.pending.filter((card) => !ids.includes(card.id)) });
@@ -164,6 +164,24 @@ describe("a refused submit (W2.7)", () => {
   });
 });
 
+describe("an answer longer than the connection carries (W1.5)", () => {
+  it("is refused before it is sent, with what was typed kept; a shorter one goes", async () => {
+    const { fake, page, card } = await show();
+    await click(card("2.4").getByTestId("edit"));
+    const field = card("2.4").getByTestId("edit-text") as HTMLTextAreaElement;
+    const text = `${"x".repeat(79)}\n`.repeat(64_000);
+    await type(field, text);
+    await click(card("2.4").getByTestId("submit-card"));
+    expect(fake.sent("submit")).toEqual([]);
+    await vi.waitFor(() => expect(page.getByTestId("refusal").textContent).toContain("This is 5.2 MB long"));
+    expect(field.value).toBe(text);
+    await type(field, "short");
+    await click(card("2.4").getByTestId("submit-card"));
+    expect(fake.sent("submit")).toHaveLength(1);
+    expect(page.queryByTestId("refusal")).toBeNull();
+  });
+});
+
 describe("drafts (W1.4)", () => {
   it("come back when a view renders, and are the same in every view", async () => {
     const { fake, card } = await show();
@@ -213,9 +231,25 @@ describe("nobody there (F24)", () => {
     expect((card("2.1").getByTestId("approve") as HTMLButtonElement).disabled).toBe(false);
   });
 
-  it("a read-only panel offers no decision", async () => {
+  it("W2.13: a read-only panel offers no decision", async () => {
     const { page, card } = await show({}, { read_only: true });
-    expect((card("2.0").getByTestId("approve") as HTMLButtonElement).disabled).toBe(true);
-    expect(page.queryByTestId("approve-all")).toBeNull();
+    const panel = page.getByTestId("panel");
+    expect([...panel.querySelectorAll("button")].map((one) => one.textContent).filter((text) => !text?.startsWith("Copy "))).toEqual([]);
+    expect(panel.querySelectorAll("input, textarea, select, [contenteditable]")).toHaveLength(0);
+    for (const text of ["deploy wants your approval", "prod", "Which region is this for?", "312 characters", "I will deploy version"])
+      expect(panel.textContent).toContain(text);
+    expect(card("2.0").getByTestId("copy-arguments")).toBeTruthy();
+  });
+
+  it("W2.13: a read-only panel shows nothing of what a colleague has begun, and its keys decide nothing", async () => {
+    const { fake, page } = await show({}, { read_only: true });
+    await fake.message({ kind: "drafts", origin: null, drafts: { "2.1": { decision: "reject", reason: "theirs", chosen: true } } });
+    expect(page.getByTestId("panel").textContent).not.toContain("theirs");
+    expect(page.queryByTestId("submit-all")).toBeNull();
+    for (const key of ["a", "r", "e", "p", "Escape"]) await press(page.getByTestId("card-2.1"), key);
+    await press(page.getByTestId("card-2.1"), "Enter", { ctrlKey: true });
+    expect([fake.sent("submit"), fake.sent("save_draft")]).toEqual([[], []]);
+    await press(page.getByTestId("card-2.1"), "k");
+    expect(document.activeElement).toBe(page.getByTestId("card-2.0"));
   });
 });

@@ -273,7 +273,7 @@ describe("several at once (W2.6)", () => {
     ]);
   });
 
-  it("a choice is taken back by pressing it again, or by changing the card", async () => {
+  it("a choice is taken back by pressing it again, by its own button, or by deciding otherwise", async () => {
     const { card, page } = await show();
     await click(page.getByTestId("together"));
     await click(card("2.0").getByTestId("approve"));
@@ -282,6 +282,13 @@ describe("several at once (W2.6)", () => {
     await click(card("2.1").getByTestId("reject"));
     await click(card("2.1").getByTestId("choose"));
     await type(card("2.1").getByTestId("reject-reason"), "other");
+    expect(page.getByTestId("submit-all").textContent).toBe("Submit 1 decision");
+    await click(card("2.1").getByTestId("edit"));
+    expect(page.getByTestId("submit-all").textContent).toBe("Submit 0 decisions");
+    expect(card("2.1").getByTestId("begun").textContent).toContain("edit: begun");
+    await click(card("3.0").getByTestId("proceed"));
+    await click(card("3.0").getByTestId("take-back"));
+    expect(card("3.0").getByTestId("proceed").hasAttribute("aria-pressed")).toBe(false);
     expect(page.getByTestId("submit-all").textContent).toBe("Submit 0 decisions");
   });
 

@@ -16,7 +16,7 @@ describe("the keyboard (W5.6)", () => {
     expect(document.activeElement).toBe(page.getByTestId("card-2.0"));
   });
 
-  it("a, r, e and p choose or open, and Ctrl+Enter sends", async () => {
+  it("a, r and p choose, e opens, and Ctrl+Enter sends what is chosen", async () => {
     const { fake, page, card } = await show();
     await press(page.getByTestId("card-2.0"), "a");
     await press(page.getByTestId("card-2.1"), "r");
@@ -29,9 +29,56 @@ describe("the keyboard (W5.6)", () => {
     expect(fake.sent("submit").map((body) => body.decisions)).toEqual([
       [
         { decision: "approve", id: "2.0" },
+        { decision: "reject", id: "2.1", reason: readSession().pending[1]?.default_reject_reason },
         { decision: "proceed", id: "3.0" },
       ],
     ]);
+  });
+
+  it("Ctrl+Enter takes along what is begun on the card one is in, and nothing begun elsewhere", async () => {
+    const { fake, page, card } = await show();
+    await press(page.getByTestId("card-2.0"), "a");
+    await press(page.getByTestId("card-2.1"), "e");
+    await press(page.getByTestId("card-2.4"), "e");
+    await type(card("2.4").getByTestId("edit-text"), "shorter");
+    await press(card("2.4").getByTestId("edit-text"), "Enter", { ctrlKey: true });
+    expect(fake.sent("submit").map((body) => body.decisions.map((decision) => decision.id))).toEqual([["2.0", "2.4"]]);
+  });
+
+  it.each([
+    ["2.0", "a"],
+    ["2.1", "r"],
+    ["2.1", "e"],
+    ["2.4", "a"],
+    ["2.4", "r"],
+    ["2.4", "e"],
+    ["3.0", "p"],
+  ])("a choice on card %s by %s is taken back by the same letter, and by Escape", async (id, key) => {
+    const { fake, page } = await show();
+    const element = page.getByTestId(`card-${id}`);
+    const decided = () => element.classList.contains("llm4s-chosen") || element.querySelector(".llm4s-editor") !== null;
+    for (const undo of [key, "Escape"]) {
+      await press(element, key);
+      expect(decided()).toBe(true);
+      element.focus();
+      await press(element, undo);
+      expect(decided()).toBe(false);
+    }
+    await press(element, "Enter", { ctrlKey: true });
+    expect(fake.sent("submit")).toEqual([]);
+  });
+
+  it("Escape in a field goes to its card and keeps what was typed", async () => {
+    const { page, card } = await show();
+    await press(page.getByTestId("card-2.1"), "r");
+    await type(card("2.1").getByTestId("reject-reason"), "half");
+    card("2.1").getByTestId("reject-reason").focus();
+    await press(card("2.1").getByTestId("reject-reason"), "Escape");
+    expect(document.activeElement).toBe(page.getByTestId("card-2.1"));
+    await press(page.getByTestId("card-2.1"), "Escape");
+    expect(card("2.1").queryByTestId("reject-reason")).toBeNull();
+    await press(page.getByTestId("card-2.1"), "r");
+    expect((card("2.1").getByTestId("reject-reason") as HTMLTextAreaElement).value).toBe("half");
   });
 
   it("Ctrl+Enter in a field sends the card it is in, where nothing is chosen", async () => {
