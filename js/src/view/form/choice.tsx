@@ -1,7 +1,7 @@
 import type { Json } from "../../wire/index";
 import { equal } from "../json";
 import { Plain } from "../text";
-import { visible } from "../unseen";
+import { oneLine } from "../unseen";
 import { type ControlProps, hint, useControl } from "./common";
 
 /** So many choices are radio buttons; more are a list. */
@@ -33,7 +33,7 @@ export function ChoiceControl({ options, ...props }: ControlProps & { options: {
         )}
         {options.map((option, index) => (
           <option key={index} value={index} selected={index === at}>
-            {visible(option.name)}
+            {oneLine(option.name)}
           </option>
         ))}
       </select>

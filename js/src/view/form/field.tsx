@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Path } from "../json";
+import { lostNumber, type Path } from "../json";
 import { Plain } from "../text";
 import { check } from "./check";
 import { defaultName } from "./common";
@@ -36,6 +36,8 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const { held, hold } = useHeld(json && !kinds);
   const kind = kindName(form.root, schema);
   const faults = form.faultsAt(path, json);
+  // What stands here is not what was proposed: that is said at once.
+  const lost = (plan.kind === "number" && plan.integer) || json ? lostNumber(value) : null;
   const ids = { label: fieldId(form, path, "-name"), about: fieldId(form, path, "-about"), faults: fieldId(form, path, "-faults") };
   const about = typeof full.description === "string" ? full.description.trim() : "";
   const absent = !required && value === undefined && path.length > 0;
@@ -50,7 +52,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
       class={`llm4s-field${group ? " llm4s-group" : ""}${group || holdsGroups(form.root, plan) ? "" : " llm4s-line"}`}
       {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}
     >
-      <div class={`llm4s-field-head${path.length === 0 ? " llm4s-sr" : ""}`}>
+      <div class={`llm4s-field-head${group && path.length === 0 ? " llm4s-sr" : ""}`}>
         <div class="llm4s-field-title">
           {group ? (
             <span class="llm4s-field-name" id={ids.label}>
@@ -85,6 +87,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
         </p>
       )}
       {json && plan.kind !== "any" && !kinds && <Misfit kind={kind} />}
+      {lost !== null && !faults.includes(lost) && <p class="llm4s-misfit">{lost}</p>}
       <Control path={path} schema={held ? {} : schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
       {absent && (
         <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>

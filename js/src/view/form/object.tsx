@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { JsonObject } from "../../wire/index";
 import { equal, isObject, type Path } from "../json";
-import { visible } from "../unseen";
+import { oneLine } from "../unseen";
 import { check } from "./check";
 import { Field } from "./field";
 import { blank } from "./fit";
@@ -35,7 +35,7 @@ export function ObjectControl({ path, plan, required, label }: ObjectControlProp
           form.focus(path);
         }}
       >
-        {`Add ${visible(label)}`}
+        {`Add ${oneLine(label)}`}
       </button>
     );
   }
@@ -199,7 +199,7 @@ function AddNamed({ path, of, names, known, label }: AddNamedProps) {
           </option>
           {choices.map((key) => (
             <option key={key} value={key} selected={key === name}>
-              {visible(key)}
+              {oneLine(key)}
             </option>
           ))}
         </select>

@@ -232,6 +232,17 @@ describe("what the kernel takes, the browser does not refuse (W2.8)", () => {
   });
 });
 
+describe("a number that a browser cannot hold", () => {
+  it("is said to be another than was proposed before anybody touches it", async () => {
+    const { root, sent } = await editing({ id: { type: "integer" }, any: {} }, { id: 2 ** 60, any: [2 ** 60] });
+    expect([...root.querySelectorAll(".llm4s-misfit")].map((one) => one.textContent)).toEqual([
+      "A browser cannot hold this number exactly: answer it from code.",
+      "A browser cannot hold this number exactly: answer it from code.",
+    ]);
+    expect(await sent()).toBeUndefined();
+  });
+});
+
 describe("texts", () => {
   it("keep their kind of line break", async () => {
     const { at, sent } = await editing({ body: text }, { body: "one\r\ntwo" });
