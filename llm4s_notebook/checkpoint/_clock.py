@@ -29,4 +29,4 @@ def to_microseconds(moment: datetime) -> int:
 
 def from_microseconds(count: int) -> datetime:
     """The aware UTC time again."""
-    return _EPOCH + timedelta(microseconds=count)
+    return _EPOCH + timedelta(0, 0, count)

@@ -71,7 +71,8 @@ def blobs(store: SqliteCheckpointer) -> int:
 
 
 def plans(store: SqliteCheckpointer, statement: str, *values: Any) -> list[str]:
-    return [row[3] for row in store._reader.call_now(lambda c: c.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall())]
+    given = values[0] if values and isinstance(values[0], dict) else values
+    return [row[3] for row in store._reader.call_now(lambda c: c.execute(f"EXPLAIN QUERY PLAN {statement}", given).fetchall())]
 
 
 def superstep(number: int, token: int, *patch: PatchOp) -> Commit:
@@ -184,10 +185,12 @@ async def test_what_is_referred_to_survives_pruning_and_goes_with_the_last_that_
 
 async def test_a_long_thread_is_read_with_one_look_at_each_live_row(store: SqliteCheckpointer) -> None:
     """W4: what was closed long ago is not touched by reading the latest state."""
-    assert "llm4s_row_by_death (thread=? AND died=?)" in plans(store, _read._LIVE, 1)[0]
-    seen = plans(store, _read._SEEN, 1, 2, 2)
-    assert "llm4s_row_by_death (thread=? AND died>?)" in seen[0]
-    assert not any(one.startswith("SCAN") for one in seen)
+    for statement, which in zip(_read._LIVE, ("list=?", "list>?"), strict=True):
+        assert f"llm4s_row_by_death (thread=? AND died=? AND {which})" in plans(store, statement, 1)[0]
+    for statement in _read._SEEN:
+        seen = plans(store, statement, 1, 2, 2)
+        assert "llm4s_row_by_death (thread=? AND died>?)" in seen[0]
+        assert not any(one.startswith("SCAN") for one in seen)
 
 
 async def test_no_statement_of_a_commit_scans_a_table(store: SqliteCheckpointer) -> None:
@@ -292,28 +295,30 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
             )
             if status is SUSPENDED:
                 connection.execute(
-                    "INSERT INTO llm4s_row (thread, place, born, died, list, section, name, position, value)"
-                    f" VALUES (?, 1, {FIRST_SEQ + 1}, {ALIVE}, 0, 'parked', '0.0', -2, x'7b7d')",
-                    (key,),
+                    "INSERT INTO llm4s_row (id, thread, place, born, died, list, section, name, position)"
+                    f" VALUES (?, ?, 1, {FIRST_SEQ + 1}, {ALIVE}, 0, 'parked', '0.0', -2)",
+                    (key, key),
                 )
+                connection.execute("INSERT INTO llm4s_parked (id, value) VALUES (?, x'7b7d')", (key,))
         connection.execute("INSERT INTO llm4s_graph (id, graph_id, version, fingerprint) VALUES (1, 'graph', '1', 'f')")
         connection.execute("INSERT INTO llm4s_run (id, run_id, graph) VALUES (1, 'run', 1)")
 
     await store._writer.call(many)
-    plan = plans(store, _read._THREADS, 1, _read.MOST, _read.MOST, 100)
-    assert len(plan) == 1
-    assert plan[0].startswith("SEARCH")
-    assert "llm4s_thread_by_status (status=?" in plan[0]
-    running = plans(store, _read._RUNNING, _read.MOST, _read.MOST, 100)
-    assert "llm4s_thread_running (status=?)" in running[0]
-    waits = plans(store, _read._WAITING.format(keys="1,2,3"))
-    assert "llm4s_row_by_death (thread=? AND died=? AND list=? AND section=?)" in waits[0]
+    page = {"time": _read.MOST, "id": _read.MOST, "most": 100}
+    plan = plans(store, _read._PAGES[SUSPENDED], page)
+    assert "llm4s_thread USING COVERING INDEX llm4s_thread_by_status (status=? AND updated_at<?)" in plan[1]
+    assert "w USING COVERING INDEX llm4s_row_waiting (thread=? AND section=? AND died=? AND position=?)" in plan[3]
+    assert "p USING INTEGER PRIMARY KEY" in plan[4]
+    assert len(plan) == 5  # no sorting
+    everything = plans(store, _read._PAGES[None], page)
+    assert "llm4s_thread_running (status=?)" in "".join(everything)
+    assert not any(one.startswith("SCAN") and "llm4s" in one for one in everything)
     asked: list[str] = []
     store._reader.call_now(lambda c: c.set_trace_callback(asked.append))
     assert len(await store.threads(status=SUSPENDED, limit=1000)) == 1000
     store._reader.call_now(lambda c: c.set_trace_callback(None))
     reads = [one for one in asked if one.startswith("SELECT")]
-    assert len(reads) == 3  # the threads, what waits, the one graph
+    assert len(reads) == 2  # the threads with what waits, the one graph
     assert not any("llm4s_checkpoint" in one for one in reads)
     waiting = await store.threads(status=SUSPENDED, limit=10_000)
     assert [one.thread_id for one in waiting] == [f"t{n}" for n in range(10_000, 0, -10)]

@@ -42,6 +42,7 @@ _UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, name, parent_run, p
 _OF_ROW = "id, thread, born, died, place, list, section, name, position"
 _ROW = f"INSERT INTO llm4s_row ({_OF_ROW}, value) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?)"
 _PART = f"INSERT INTO llm4s_row ({_OF_ROW}, source, start, size) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PARKED = "INSERT INTO llm4s_parked (id, value) VALUES (?, ?)"
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _USUALLY: Final = (None, None, None, None)
@@ -138,6 +139,7 @@ class _Work:
         self.checkpoints: list[list[Any]] = []
         self.changes: list[_Change] = []
         self.born: _Born = []
+        self.parked: list[tuple[int, bytes]] = []
         self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
         self.event: tuple[Any, ...] | None = None
         self.parts = False
@@ -310,6 +312,9 @@ class _Work:
         row.entries += 1
         row.live += 1
         place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        if section == PARKED and value is not None:
+            self.parked.append((at, value))
+            value = None
         if value is not None and len(value) >= LEAST:
             if self.texts is None:
                 self.texts = Texts()
@@ -355,6 +360,8 @@ class _Work:
                     connection.execute(_ROW if len(values) == 9 else _PART, values)
             elif born:
                 connection.executemany(_ROW, born)
+        if self.parked:
+            connection.executemany(_PARKED, self.parked)
         for checkpoint in self.checkpoints:
             connection.execute(_CHECKPOINT if len(checkpoint) == 15 else _UNUSUAL, checkpoint)
         if self.event is not None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from ...errors import CheckpointNotFound, ReplayUnavailable, ThreadNotFound
@@ -23,7 +24,6 @@ from ._thread_row import CODES, STATUSES, ThreadRow
 from ._trouble import damaged
 
 _NEAR = 16  # rows that are sooner read than searched
-_AT_ONCE = 1000  # threads whose waiting ones are read with one statement
 MOST = 1 << 62  # the largest number a limit or a position needs to be
 
 _HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
@@ -32,11 +32,15 @@ _HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name
     LEFT JOIN llm4s_run p ON p.id = c.parent_run"""
 _ONE = f"{_HEADER} WHERE c.thread = ? AND c.number = ?"
 _PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
-_ROW = """SELECT w.id, w.place, w.list, w.section, w.name, w.position, w.born, w.died, w.size,
-    ifnull(w.value, substr(s.value, w.start + 1, w.size))
-    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source"""
-_LIVE = f"{_ROW} WHERE w.thread = ? AND w.died = {ALIVE}"
-_SEEN = f"{_ROW} WHERE w.thread = ? AND w.died > ? AND w.born <= ?"
+_TEXT = """CASE WHEN w.source IS NOT NULL THEN (SELECT substr(s.value, w.start + 1, w.size) FROM llm4s_row s WHERE s.id = w.source)
+    WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
+_HEADS = f"""SELECT w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT}, w.born, w.died
+    FROM llm4s_row w INDEXED BY llm4s_row_by_death"""
+_ITEMS = f"SELECT w.list, w.position, w.size, {_TEXT}, w.born, w.died FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_NOW = f"WHERE w.thread = ? AND w.died = {ALIVE} AND w.list"
+_THEN = "WHERE w.thread = ? AND w.died > ? AND w.born <= ? AND w.list"
+_LIVE = (f"{_HEADS} {_NOW} = 0", f"{_ITEMS} {_NOW} > 0")
+_SEEN = (f"{_HEADS} {_THEN} = 0", f"{_ITEMS} {_THEN} > 0")
 _VALUE = "SELECT value FROM llm4s_row WHERE id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
 _EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.number, c.events FROM llm4s_checkpoint c
@@ -46,16 +50,35 @@ _EVENTS_ALONE = """SELECT e.first, e.last, e.at, r.run_id, e.checkpoint, e.data 
     WHERE e.thread = ? AND e.last > ? AND e.first IS NOT NULL ORDER BY e.last LIMIT ?"""
 _LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE thread = ? AND number >= ? ORDER BY number LIMIT 1"
 _LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
-_THREADS = f"""{_LISTED} INDEXED BY llm4s_thread_by_status
-    WHERE status = ? AND status > 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
-_RUNNING = f"""{_LISTED} INDEXED BY llm4s_thread_running
-    WHERE status = 0 AND (updated_at, id) < (?, ?) ORDER BY updated_at DESC, id DESC LIMIT ?"""
-_WAITING = f"""SELECT w.thread, w.place, w.name, w.size, ifnull(w.value, substr(s.value, w.start + 1, w.size))
-    FROM llm4s_row w INDEXED BY llm4s_row_by_death LEFT JOIN llm4s_row s ON s.id = w.source
-    WHERE w.thread IN ({{keys}}) AND w.died = {ALIVE} AND w.list = 0 AND w.section = '{PARKED}' AND w.position = {VALUE_HEAD}"""
+_NEWEST = "AND (updated_at, id) < (:time, :id) ORDER BY updated_at DESC, id DESC LIMIT :most"
+_SETTLED = f"{_LISTED} INDEXED BY llm4s_thread_by_status WHERE status = {{code}} AND status > 0 {_NEWEST}"
+_RUNNING = f"{_LISTED} INDEXED BY llm4s_thread_running WHERE status = 0 {_NEWEST}"
+_WAITING = f"""SELECT t.id, t.thread_id, t.graph, t.status, t.created_at, t.updated_at, w.place, w.name, p.value FROM ({{page}}) t
+    LEFT JOIN llm4s_row w INDEXED BY llm4s_row_waiting
+    ON w.thread = t.id AND w.section = '{PARKED}' AND w.died = {ALIVE} AND w.position = {VALUE_HEAD}
+    LEFT JOIN llm4s_parked p ON p.id = w.id"""
 
-_Row: TypeAlias = tuple[int, int, int, str, str, int, int, int, int | None, Any]
-"""id, place, list, section, name, position, born, died, size of what it refers to, value"""
+_Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any, int, int]
+"""place, section, name, id, position, size of what it refers to, value, born, died"""
+_Item: TypeAlias = tuple[int, int, int | None, Any, int, int]
+"""list, position, size of what it refers to, value, born, died"""
+_Listed: TypeAlias = tuple[int, str, int, int, int, int, int | None, str | None, Any]
+"""id, thread id, graph, status, created at, updated at, and of one that waits: place, name, value"""
+
+
+def page_of(statuses: Iterable[CheckpointStatus]) -> str:
+    """The statement for a page of a list of threads: the threads with these statuses, newest first, each as often as something waits in it.
+
+    One look at the index for each status, and one at what waits for each thread.
+    """
+    pages = [_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED.format(code=CODES[one]) for one in statuses]
+    if len(pages) == 1:
+        return _WAITING.format(page=pages[0])
+    each = " UNION ALL ".join([f"SELECT * FROM ({page})" for page in pages])
+    return _WAITING.format(page=f"SELECT * FROM ({each}) ORDER BY updated_at DESC, id DESC LIMIT :most")
+
+
+_PAGES: Mapping[CheckpointStatus | None, str] = {None: page_of(CheckpointStatus), **{one: page_of((one,)) for one in CheckpointStatus}}
 
 
 class Reading:
@@ -97,7 +120,8 @@ class Reading:
         if row.live + row.writes > most:
             raise TooLong
         found = connection.execute(_ONE, (row.key, row.latest.number)).fetchone()
-        entries = self._entries(connection.execute(_LIVE, (row.key,)).fetchall(), found, thread_id)
+        heads, items = [connection.execute(one, (row.key,)).fetchall() for one in _LIVE]
+        entries = self._entries(heads, items, found, thread_id)
         writes: tuple[PendingWrite, ...] = ()
         if row.writes:
             stored = connection.execute(_WRITES, (row.key,)).fetchall()
@@ -130,40 +154,43 @@ class Reading:
         if not headers:
             return []
         newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
-        seen: list[_Row] = connection.execute(_SEEN, (row.key, oldest, newest)).fetchall()
-        seen.sort(key=_place)
+        heads: list[_Head] = connection.execute(_SEEN[0], (row.key, oldest, newest)).fetchall()
+        items: list[_Item] = connection.execute(_SEEN[1], (row.key, oldest, newest)).fetchall()
+        items.sort(key=_place)
         found: list[Checkpoint] = []
         for header in headers:
             at = FIRST_SEQ + header[0]
-            entries = self._entries([one for one in seen if one[6] <= at < one[7]], header, row.thread_id)
+            here = [one for one in heads if one[7] <= at < one[8]], [one for one in items if one[4] <= at < one[5]]
+            entries = self._entries(*here, header, row.thread_id)
             found.append(self._checkpoint(connection, header, row.thread_id, entries))
         return found
 
-    def _entries(self, rows: Iterable[_Row], header: tuple[Any, ...], thread_id: str) -> Entries:
-        """Put rows and little values together; heads come before items, and items in their order. Entries are in the order in which
-        they were numbered."""
-        heads: list[tuple[int, str, str, Entry]] = []
+    def _entries(self, heads: Iterable[_Head], items: Iterable[_Item], header: tuple[Any, ...], thread_id: str) -> Entries:
+        """Put rows and little values together; the items of a list come in their order. Entries are in the order in which they were
+        numbered."""
+        found: list[tuple[int, str, str, Entry]] = []
         lists: dict[int, list[bytes]] = {}
-        for at, place, of, section, name, position, _, _, size, value in rows:
-            if of:
-                target = lists.get(of)
-                if target is None or position != len(target):
-                    raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: row {at}, position {position}")
-                target.append(value if type(value) is bytes and size is None else self._part(value, size, thread_id))
-            elif position == LIST_HEAD:
+        for place, section, name, at, position, size, value, _, _ in heads:
+            if position == LIST_HEAD:
                 fresh: list[bytes] = []
                 lists[at] = fresh
-                heads.append((place, section, name, fresh))
+                found.append((place, section, name, fresh))
             else:
-                heads.append((place, section, name, self._part(value, size, thread_id)))
+                found.append((place, section, name, self._part(value, size, thread_id)))
+        for of, position, size, value, _, _ in items:
+            target = lists.get(of)
+            if target is None or position != len(target):
+                raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: list {of}, position {position}")
+            right = type(value) is bytes and (size is None or size == len(value))
+            target.append(value if right else self._part(value, size, thread_id))
         small = header[12]
         if small:
             try:
-                heads.extend(_small.read(self._bytes(small, thread_id)))
+                found.extend(_small.read(self._bytes(small, thread_id)))
             except ValueError as error:
                 raise damaged(self._path, f"the values of checkpoint {header[0]} of thread '{thread_id}': {error}") from error
-        heads.sort(key=_number)
-        return {(section, name): entry for _, section, name, entry in heads}
+        found.sort(key=_number)
+        return {(section, name): entry for _, section, name, entry in found}
 
     def _checkpoint(self, connection: sqlite3.Connection, found: tuple[Any, ...], thread_id: str, entries: Entries) -> Checkpoint:
         """Raises: UnsupportedCheckpointFormat for a format this version does not read (R6.5)."""
@@ -265,50 +292,52 @@ class Reading:
     def threads(
         self, connection: sqlite3.Connection, status: CheckpointStatus | None, limit: int, after: str | None
     ) -> list[ThreadSummary]:
-        """A page is read with one look at the index of each wanted status and one at what waits, whatever the page's length."""
-        place: tuple[int, int] = (MOST, MOST)
+        """A page is read with one statement, whatever its length."""
+        place = (MOST, MOST)
         if after is not None:
             row = self.row(connection, after)
             if row is None or row.updated_at is None:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
-        wanted: Iterable[CheckpointStatus] = CheckpointStatus if status is None else (status,)
-        found: list[tuple[Any, ...]] = []
-        for one in wanted:
-            if one is CheckpointStatus.RUNNING:
-                found.extend(connection.execute(_RUNNING, (*place, min(limit, MOST))).fetchall())
-            else:
-                found.extend(connection.execute(_THREADS, (CODES[one], *place, min(limit, MOST))).fetchall())
-        found.sort(key=_age, reverse=True)
-        del found[limit:]
+        given = {"time": place[0], "id": place[1], "most": min(limit, MOST)}
+        found: list[_Listed] = connection.execute(_PAGES[status], given).fetchall()
+        found.sort(key=_age, reverse=True)  # as they come; but that is not promised
+        try:
+            return self._summaries(connection, found)
+        except (TypeError, OverflowError) as error:
+            raise damaged(self._path, f"the rows of its threads: {error}") from error
+
+    def _summaries(self, connection: sqlite3.Connection, found: list[_Listed]) -> list[ThreadSummary]:
         graphs: dict[int, str] = {}
-        waiting: dict[int, list[tuple[int, Waiting]]] = {}
-        for start in range(0, len(found), _AT_ONCE):
-            keys = ",".join([str(int(one[0])) for one in found[start : start + _AT_ONCE]])
-            for key, at, name, size, value in connection.execute(_WAITING.format(keys=keys)):
-                kept = value if type(value) is bytes and size is None else self._part(value, size, str(key))
-                own = waiting.get(key)
-                if own is None:
-                    waiting[key] = [(at, Waiting(name, kept))]
-                else:
-                    own.append((at, Waiting(name, kept)))
         summaries: list[ThreadSummary] = []
-        for key, thread_id, graph, code, created_at, updated_at in found:
-            graph_id = graphs.get(graph)
-            if graph_id is None:
-                named = connection.execute("SELECT graph_id FROM llm4s_graph WHERE id = ?", (graph,)).fetchone()
-                if named is None:
-                    raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
-                graph_id = graphs[graph] = named[0]
-            own = waiting.get(key)
-            parked: tuple[Waiting, ...] = ()
-            if own is not None:
-                if len(own) > 1:
-                    own.sort(key=_row)
-                parked = tuple([one[1] for one in own])
+        start, end = 0, len(found)
+        while start < end:
+            key, thread_id, graph, code, created_at, updated_at, _, name, value = found[start]
+            rest = start + 1
+            while rest < end and found[rest][0] == key:
+                rest += 1
+            if name is None:
+                waiting: tuple[Waiting, ...] = ()
+                ids: tuple[str, ...] = ()
+            elif rest == start + 1:
+                waiting = (Waiting(name, value if type(value) is bytes else self._bytes(value, thread_id)),)
+                ids = (name,)
+            else:
+                parked = sorted(found[start:rest], key=_parked)
+                waiting = tuple([Waiting(str(one[7]), self._bytes(one[8], thread_id)) for one in parked])
+                ids = tuple([one.id for one in waiting])
+            if graph not in graphs:
+                graphs[graph] = self._graph(connection, graph, thread_id)
             times = from_microseconds(created_at), from_microseconds(updated_at)
-            summaries.append(ThreadSummary(thread_id, graph_id, self._status(code), tuple([one.id for one in parked]), *times, parked))
+            summaries.append(ThreadSummary(thread_id, graphs[graph], STATUSES[code], ids, *times, waiting))
+            start = rest
         return summaries
+
+    def _graph(self, connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
+        named = connection.execute("SELECT graph_id FROM llm4s_graph WHERE id = ?", (graph,)).fetchone()
+        if named is None:
+            raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
+        return named[0]
 
 
 class TooLong(Exception):
@@ -319,17 +348,13 @@ def _first(stored: tuple[Any, ...]) -> int:
     return stored[0]
 
 
-def _place(row: _Row) -> tuple[int, int]:
-    return (row[2], row[5])
+def _place(item: _Item) -> tuple[int, int]:
+    return (item[0], item[1])
 
 
 def _number(head: tuple[int, str, str, Entry]) -> int:
     return head[0]
 
 
-def _row(one: tuple[int, Waiting]) -> int:
-    return one[0]
-
-
-def _age(summary: tuple[Any, ...]) -> tuple[int, int]:
-    return (summary[5], summary[0])
+_age = itemgetter(5, 0)
+_parked = itemgetter(6)

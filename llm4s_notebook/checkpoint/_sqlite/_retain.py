@@ -16,13 +16,14 @@ from typing import Final
 from .._clock import to_microseconds
 from .._types import RetentionPolicy
 from ._copies import parts
-from ._schema import ALIVE, FIRST_SEQ
+from ._schema import ALIVE, FIRST_SEQ, PARKED
 from ._thread_row import ThreadRow
 
 _NOBODY: Final = 0  # the thread of a pending write that is void
 _LEAST_VOID: Final = 1 << 20  # bytes; below, rebuilding a file is not worth it
 
 _VOID_ROWS = "UPDATE llm4s_row SET died = NULL, section = '', name = '', source = NULL, start = NULL, size = NULL, value = NULL WHERE"
+_VOID_PARKED = "UPDATE llm4s_parked SET value = NULL WHERE"
 _VOID_CHECKPOINTS = """UPDATE llm4s_checkpoint SET name = NULL, parent_name = NULL, status = NULL, body = x'', small = x'', refs = NULL,
     journal = x'' WHERE"""
 _VOID_WRITES = f"UPDATE llm4s_write SET thread = {_NOBODY}, task_id = '', node_id = '', body = x'' WHERE"
@@ -30,6 +31,7 @@ _VOID_EVENTS = "UPDATE llm4s_checkpoint SET events = NULL WHERE"
 _VOID_EVENTS_ALONE = "UPDATE llm4s_event SET first = NULL, data = '' WHERE"
 _VOID = (
     ("llm4s_row", "died IS NULL"),
+    ("llm4s_parked", "value IS NULL"),
     ("llm4s_checkpoint", "status IS NULL AND events IS NULL"),
     ("llm4s_write", f"thread = {_NOBODY}"),
     ("llm4s_event", "first IS NULL"),
@@ -158,9 +160,11 @@ def _drop_each(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
 
 
 def _drop_rows(connection: sqlite3.Connection, condition: str, given: dict[str, int]) -> None:
-    size = connection.execute(f"SELECT total(length(value)) FROM llm4s_row WHERE {condition}", given).fetchone()[0]
-    connection.execute(f"{_VOID_ROWS} {condition}", given)
-    _count_void(connection, size)
+    parked = f"id IN (SELECT id FROM llm4s_row WHERE {condition} AND section = '{PARKED}')"
+    for void, table, which in ((_VOID_PARKED, "llm4s_parked", parked), (_VOID_ROWS, "llm4s_row", condition)):
+        size = connection.execute(f"SELECT total(length(value)) FROM {table} WHERE {which}", given).fetchone()[0]
+        connection.execute(f"{void} {which}", given)
+        _count_void(connection, size)
 
 
 def _drop_checkpoints(connection: sqlite3.Connection, condition: str, given: dict[str, int]) -> None:

@@ -5,6 +5,9 @@ is bounded. Everything else of a thread is kept as *temporal rows*. A row is one
 list; it is seen by every checkpoint of its thread from `born` up to, not including, `died`. A commit therefore writes only
 what changed, and any checkpoint of the history can still be read. One index finds what is alive now and what died when.
 
+What waits is text of a table of its own, and an index holds all else that a list of threads shows: listing reads neither threads' rows nor
+their messages.
+
 Tables that carry text are only appended to - the rows of all threads one behind the other - and their rows never grow, so that
 no page with text is ever split or merged: that would leave copies behind (`_retain`). Hence no WITHOUT ROWID and no key that
 puts a thread's rows together; and `born` and `died` - FIRST_SEQ and the number of a checkpoint - and ALIVE, which stands for
@@ -47,8 +50,8 @@ _TABLES = (
         next_event INTEGER NOT NULL, floor INTEGER NOT NULL, writes INTEGER NOT NULL,
         entries INTEGER NOT NULL, live INTEGER NOT NULL, named INTEGER NOT NULL,
         token INTEGER, holder TEXT, expires_at INTEGER, process TEXT)""",
-    # a running thread is in no index that moves with the time, so that a superstep touches none
-    "CREATE INDEX llm4s_thread_by_status ON llm4s_thread (status, updated_at, id) WHERE status > 0",
+    # all that a list of threads shows; a running thread is in no index that moves with the time, so that a superstep touches none
+    """CREATE INDEX llm4s_thread_by_status ON llm4s_thread (status, updated_at, id, graph, created_at, thread_id) WHERE status > 0""",
     "CREATE INDEX llm4s_thread_running ON llm4s_thread (status) WHERE status = 0",
     # number: counts along the thread; name: NULL where the id is <run id>/<number> (_naming); refs: what is cut out of the journal
     # (_copies); status: NULL once it is void; first_event: the number of its commit's first event, or the next one's; events: of its
@@ -62,12 +65,16 @@ _TABLES = (
     "CREATE UNIQUE INDEX llm4s_checkpoint_by_number ON llm4s_checkpoint (thread, number)",
     "CREATE INDEX llm4s_checkpoint_by_name ON llm4s_checkpoint (thread, name) WHERE name IS NOT NULL",
     # place: orders the entries of a thread; list: the row of the head, 0 for a head or a value; died: NULL once it is void;
-    # source, start, size: where the value lies if it is a part of another row's (_copies)
+    # source, start, size: where the value lies if it is a part of another row's (_copies); value: NULL for what is parked
     """CREATE TABLE llm4s_row (
         id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, born INTEGER NOT NULL, died INTEGER, place INTEGER NOT NULL,
         list INTEGER NOT NULL, section TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL,
         source INTEGER, start INTEGER, size INTEGER, value BLOB)""",
     "CREATE INDEX llm4s_row_by_death ON llm4s_row (thread, died, list, section, name, position)",
+    f"""CREATE INDEX llm4s_row_waiting ON llm4s_row (thread, section, died, position, place, name)
+        WHERE section = '{PARKED}' AND died = {ALIVE} AND position = {VALUE_HEAD}""",
+    # the value of the parked row of that id; NULL once it is void
+    "CREATE TABLE llm4s_parked (id INTEGER PRIMARY KEY, value BLOB)",
     """CREATE TABLE llm4s_write (
         id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, task_id TEXT NOT NULL, node_id TEXT NOT NULL, body BLOB NOT NULL)""",
     "CREATE INDEX llm4s_write_by_thread ON llm4s_write (thread)",

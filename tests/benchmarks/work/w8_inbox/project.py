@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from harness.texts import texts
 from peers.project import checkpointer_of
 from pydantic import BaseModel
@@ -16,6 +16,7 @@ from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, S
 
 SAID = StateKey.replace("said", str, initial="")
 GOT = StateKey.replace("got", str, initial="")
+decode = msgspec.json.Decoder().decode
 TOGETHER = 500
 """Threads that run at once while the file is filled."""
 
@@ -65,7 +66,7 @@ class Inbox:
 
     async def waiting(self, limit: int) -> list[Any]:
         found = await self.store.threads(status=CheckpointStatus.SUSPENDED, limit=limit)
-        return [(one.thread_id, [json.loads(waiting.record) for waiting in one.waiting]) for one in found]
+        return [(one.thread_id, [decode(waiting.record) for waiting in one.waiting]) for one in found]
 
 
 @asynccontextmanager
