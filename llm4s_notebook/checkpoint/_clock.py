@@ -7,6 +7,7 @@ from typing import Protocol
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_NEAR = 4 * 10**15  # microseconds, up to the year 2096: as seconds in a float they are off by less than half of one
 
 
 class Clock(Protocol):
@@ -28,5 +29,7 @@ def to_microseconds(moment: datetime) -> int:
 
 
 def from_microseconds(count: int) -> datetime:
-    """The aware UTC time again."""
+    """The aware UTC time again, exactly. Raises: TypeError, OverflowError for what is no such number."""
+    if 0 <= count < _NEAR:
+        return datetime.fromtimestamp(count / 1e6, UTC)
     return _EPOCH + timedelta(0, 0, count)

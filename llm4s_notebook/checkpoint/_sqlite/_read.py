@@ -310,27 +310,27 @@ class Reading:
     def _summaries(self, connection: sqlite3.Connection, found: list[_Listed]) -> list[ThreadSummary]:
         graphs: dict[int, str] = {}
         summaries: list[ThreadSummary] = []
-        start, end = 0, len(found)
-        while start < end:
-            key, thread_id, graph, code, created_at, updated_at, _, name, value = found[start]
-            rest = start + 1
-            while rest < end and found[rest][0] == key:
-                rest += 1
-            if name is None:
-                waiting: tuple[Waiting, ...] = ()
-                ids: tuple[str, ...] = ()
-            elif rest == start + 1:
-                waiting = (Waiting(name, value if type(value) is bytes else self._bytes(value, thread_id)),)
-                ids = (name,)
-            else:
-                parked = sorted(found[start:rest], key=_parked)
-                waiting = tuple([Waiting(str(one[7]), self._bytes(one[8], thread_id)) for one in parked])
-                ids = tuple([one.id for one in waiting])
+        several: dict[int, list[_Listed]] = {}  # the rows of a thread in which more than one waits, by its place in the list
+        last = first = None
+        for row in found:
+            key, thread_id, graph, code, created_at, updated_at, _, name, value = row
+            if key == last and first is not None:
+                several.setdefault(len(summaries) - 1, [first]).append(row)
+                continue
+            last, first = key, row
             if graph not in graphs:
                 graphs[graph] = self._graph(connection, graph, thread_id)
-            times = from_microseconds(created_at), from_microseconds(updated_at)
-            summaries.append(ThreadSummary(thread_id, graphs[graph], STATUSES[code], ids, *times, waiting))
-            start = rest
+            ids: tuple[str, ...] = ()
+            waiting: tuple[Waiting, ...] = ()
+            if name is not None:
+                ids = (name,)
+                waiting = (Waiting(name, value if type(value) is bytes else self._bytes(value, thread_id)),)
+            created, updated = from_microseconds(created_at), from_microseconds(updated_at)
+            summaries.append(ThreadSummary(thread_id, graphs[graph], STATUSES[code], ids, created, updated, waiting))
+        for place, rows in several.items():
+            rows.sort(key=_parked)
+            parked = tuple([Waiting(str(row[7]), self._bytes(row[8], row[1])) for row in rows])
+            summaries[place] = summaries[place].replaced(interrupts=tuple([one.id for one in parked]), waiting=parked)
         return summaries
 
     def _graph(self, connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
