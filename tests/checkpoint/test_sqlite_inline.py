@@ -145,19 +145,48 @@ async def test_a_closed_store_does_nothing_here(store: SqliteCheckpointer) -> No
         await store.commit("t", step(1, claim.token))
 
 
-async def test_a_long_thread_is_read_elsewhere(store: SqliteCheckpointer) -> None:
-    """D23: a read of more than a few hundred rows does not hold up the caller's loop; it says the same."""
+async def test_what_is_long_is_read_elsewhere(store: SqliteCheckpointer) -> None:
+    """D23: reading more than a few hundred rows does not hold up the caller's loop; it says the same."""
     claim = await store.claim("t", "run", 30)
     items = tuple(f"{n}".encode() for n in range(2000))
     await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 1, None, Append("state", "m", items)),)))
     ran: list[str] = []
-    store._reader.call_now(lambda c: c.set_trace_callback(lambda _: ran.append(threading.current_thread().name)))
+    for lane in (store._reader, store._writer):
+        lane.call_now(lambda c: c.set_trace_callback(lambda _: ran.append(threading.current_thread().name)))
+    here = threading.current_thread().name
     latest = await store.latest("t")
     assert latest is not None
     assert latest.checkpoint.entries == {("state", "m"): list(items)}
     assert ran[-1] == "llm4s-reader"
     await store.head("t")
-    assert ran[-1] == threading.current_thread().name
+    assert ran[-1] == here
+    assert len(await store.threads()) == 1
+    assert ran[-1] == here
+    asked = tuple(Set("parked", f"{n}", b"%d" % n) for n in range(2000))
+    await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 2, "", *asked),)))
+    [listed] = await store.threads()
+    assert [one.record for one in listed.waiting] == list(items)
+    assert ran[-1] == "llm4s-reader"
+
+
+async def test_a_read_beside_a_busy_writing_thread_takes_the_other_connection(store: SqliteCheckpointer) -> None:
+    """D23: it waits for nobody, and sees what is durable."""
+    await store.claim("t", "run", 30)
+    busy, go = threading.Event(), threading.Event()
+
+    def held_up(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE llm4s_thread SET status = 3")
+        busy.set()
+        go.wait(30)
+
+    holding = asyncio.create_task(store._writer.call(held_up))
+    await asyncio.to_thread(busy.wait, 30)
+    assert (await store.head("t")).status is None
+    assert await store.latest("t") is None
+    assert await store.threads() == []
+    go.set()
+    await holding
+    assert (await store.head("t")).status is FAILED
 
 
 # -- known state -------------------------------------------------------------------------------------------------------
@@ -303,7 +332,7 @@ async def test_an_interrupted_claim_or_read_leaves_the_store_usable(store: Sqlit
             call.close()
         raise AssertionError("it waits")
 
-    for read in (lambda: store.head("t"), lambda: store.latest("t")):
+    for read in (lambda: store.head("t"), lambda: store.latest("t"), store.threads):
         at = 0
         while True:
             at += 1

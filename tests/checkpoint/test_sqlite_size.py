@@ -314,9 +314,9 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
     assert "llm4s_thread_running (status=?)" in "".join(everything)
     assert not any(one.startswith("SCAN") and "llm4s" in one for one in everything)
     asked: list[str] = []
-    store._reader.call_now(lambda c: c.set_trace_callback(asked.append))
+    store._writer.call_now(lambda c: c.set_trace_callback(asked.append))  # which has at hand what it wrote
     assert len(await store.threads(status=SUSPENDED, limit=1000)) == 1000
-    store._reader.call_now(lambda c: c.set_trace_callback(None))
+    store._writer.call_now(lambda c: c.set_trace_callback(None))
     reads = [one for one in asked if one.startswith("SELECT")]
     assert len(reads) == 2  # the threads with what waits, the one graph
     assert not any("llm4s_checkpoint" in one for one in reads)

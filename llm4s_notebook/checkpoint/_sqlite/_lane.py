@@ -100,9 +100,11 @@ class Lane:
         self._put(Job(work, None, future))
         return future.result()
 
-    def attempt(self, work: Work[T], may: Callable[[], bool] | None = None) -> T | None:
+    def attempt(self, work: Work[T], may: Callable[[], bool] | None = None, *, reads: bool = False) -> T | None:
         """Run `work` on the calling thread, now; None - and nothing was done - if that would mean to wait for anybody, or if `may`,
         asked when nobody else is at the connection, says no. `work` must not return None.
+
+        `reads`: it only reads; it begins a transaction itself, if it needs more than one statement, and the end of it is seen to.
 
         An exception that comes from outside - KeyboardInterrupt, between any two steps - passes; before it does, what was not
         committed is undone and the gate is free.
@@ -112,6 +114,7 @@ class Lane:
         if self._queued or self._closed or os.getpid() != self._pid:
             return None
         gate, mine, left = self._gate, False, False
+        here = self._read_here if reads else self._work_here  # not chosen below: a step there that is no call would be unguarded
         try:
             try:
                 if not gate.acquire(blocking=False):
@@ -123,7 +126,7 @@ class Lane:
                 mine = True
                 if may is not None and not may():
                     return None
-                return self._work_here(connection, work)
+                return here(connection, work)
             finally:
                 if not left:
                     if mine:
@@ -143,6 +146,15 @@ class Lane:
 
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
         raise NotImplementedError
+
+    def _read_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
+        self._wait_for(connection, 0.0)
+        try:
+            return work(connection)
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            return None
 
     def _undo(self) -> None:
         """Take back what is not committed; called by whoever holds the gate."""
@@ -314,17 +326,10 @@ def _settle(outcome: Outcome) -> None:
 
 
 class Reader(Lane):
-    """Each job sees one state of the file: a read transaction of its own. What is attempted begins one itself, if it needs more than
-    one statement; the end of it is seen to."""
+    """Each job sees one state of the file: a read transaction of its own."""
 
     def _work_here(self, connection: sqlite3.Connection, work: Work[T]) -> T | None:
-        self._wait_for(connection, 0.0)
-        try:
-            return work(connection)
-        except sqlite3.OperationalError as error:
-            if not is_busy(error):
-                raise
-            return None
+        return self._read_here(connection, work)
 
     def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         outcomes: list[Outcome] = []

@@ -290,9 +290,12 @@ class Reading:
     # -- lists of threads --------------------------------------------------------------------------------------------
 
     def threads(
-        self, connection: sqlite3.Connection, status: CheckpointStatus | None, limit: int, after: str | None
+        self, connection: sqlite3.Connection, status: CheckpointStatus | None, limit: int, after: str | None, most: int | None = None
     ) -> list[ThreadSummary]:
-        """A page is read with one statement, whatever its length."""
+        """A page is read with one statement, whatever its length.
+
+        Raises: ThreadNotFound; TooLong if it and what waits on it has more than `most` lines.
+        """
         place = (MOST, MOST)
         if after is not None:
             row = self.row(connection, after)
@@ -300,7 +303,10 @@ class Reading:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
         given = {"time": place[0], "id": place[1], "most": min(limit, MOST)}
-        found: list[_Listed] = connection.execute(_PAGES[status], given).fetchall()
+        lines = connection.execute(_PAGES[status], given)
+        found: list[_Listed] = lines.fetchall() if most is None else lines.fetchmany(most + 1)
+        if most is not None and len(found) > most:
+            raise TooLong
         found.sort(key=_age, reverse=True)  # as they come; but that is not promised
         try:
             return self._summaries(connection, found)

@@ -27,6 +27,7 @@ from ._writer import Writer
 T = TypeVar("T")
 _FEW_CHANGES = 64  # of one commit
 _FEW_ROWS = 512  # of one read
+_FEW_LINES = 1000  # of one list
 POLL = 0.25  # seconds between looks for what another process committed (R7.12)
 
 
@@ -207,7 +208,7 @@ class SqliteCheckpointer:
         def work(connection: sqlite3.Connection) -> Head:
             return self._reading.head(connection, thread_id, self._clock.now())
 
-        found = self._reader.attempt(work)
+        found = self._glance(work)
         return await self._reader.call(work) if found is None else found
 
     async def latest(self, thread_id: str) -> LatestCheckpoint | None:
@@ -217,13 +218,19 @@ class SqliteCheckpointer:
             connection.execute("BEGIN")
             return (self._reading.latest(connection, thread_id, _FEW_ROWS),)
 
-        try:
-            found = self._reader.attempt(short)
-        except TooLong:
-            found = None
+        found = self._glance(short)
         if found is not None:
             return found[0]
         return await self._reader.call(lambda c: self._reading.latest(c, thread_id))
+
+    def _glance(self, work: Work[T]) -> T | None:
+        """On the calling thread, if nobody has to be waited for and it is not long: on the writing connection, which still has at hand
+        what was written through it, or else on the reading one, which looks into the file anew after each commit."""
+        try:
+            found = self._writer.attempt(work, reads=True)
+            return self._reader.attempt(work, reads=True) if found is None else found
+        except TooLong:
+            return None
 
     async def history(self, thread_id: str, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
         """Newest first, older than `before` (R6.11).
@@ -264,7 +271,13 @@ class SqliteCheckpointer:
     async def threads(self, *, status: CheckpointStatus | None = None, limit: int = 100, after: str | None = None) -> list[ThreadSummary]:
         """Newest first, starting behind thread `after`. Raises: ConfigError, ThreadNotFound, StoreUnavailable."""
         check_limit(limit)
-        return await self._reader.call(lambda c: self._reading.threads(c, status, limit, after))
+
+        def short(connection: sqlite3.Connection) -> list[ThreadSummary]:
+            connection.execute("BEGIN")
+            return self._reading.threads(connection, status, limit, after, _FEW_LINES)
+
+        found = self._glance(short)
+        return await self._reader.call(lambda c: self._reading.threads(c, status, limit, after)) if found is None else found
 
     # -- keeping house -----------------------------------------------------------------------------------------------
 
