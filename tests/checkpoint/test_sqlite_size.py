@@ -14,6 +14,7 @@ import pytest
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
 from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite._open import Synchronous
 from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
 from llm4s_notebook.testing import ManualClock
@@ -329,6 +330,20 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
     while more := await store.threads(limit=1000, after=listed[-1] if listed else None):
         listed.extend(one.thread_id for one in more)
     assert listed == [f"t{n}" for n in range(10_000, 0, -1)]
+
+
+@pytest.mark.parametrize(("synchronous", "limit"), [("full", 512 << 10), ("normal", 4 << 20)])
+async def test_the_log_is_overwritten_once_it_is_long(tmp_path: Path, synchronous: Synchronous, limit: int) -> None:
+    """W1: where commits wait for the disk the log is short, since it is written faster where it does not grow."""
+    large, log = b'"' + b"x" * (limit // 16) + b'"', tmp_path / "threads.db-wal"
+    async with SqliteCheckpointer(tmp_path / "threads.db", synchronous=synchronous, clock=clock) as store:
+        claim = await store.claim("t", "run", 30)
+        sizes: list[int] = []
+        for number in range(1, 49):
+            made = draft(clock, number, "", Append("state", "m", (large,)))
+            await store.commit("t", Commit(token=claim.token, checkpoints=(made,)))
+            sizes.append(log.stat().st_size)
+    assert limit * 0.9 < sizes[16] <= sizes[-1] < limit * 1.3
 
 
 async def test_history_reads_no_table_from_end_to_end(store: SqliteCheckpointer) -> None:

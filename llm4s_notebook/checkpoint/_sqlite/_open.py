@@ -5,15 +5,22 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from ...errors import ConfigError, StoreUnavailable
 from ._mounts import network_filesystem
-from ._schema import LOG_PAGES, PAGE_SIZE, check_version, upgrade
+from ._schema import PAGE_SIZE, check_version, upgrade
 from ._trouble import damaged, unavailable
 
 Synchronous = Literal["full", "normal"]
+_LOG: Final[Mapping[Synchronous, int]] = {"full": 512 << 10, "normal": 4 << 20}
+"""How many bytes long the write-ahead log grows before it is moved into the file, and then overwritten from its beginning.
+
+With "full" each commit waits for the disk, and longer where the log grows: then the file system writes down its new size as well. With
+"normal" nothing waits for the disk but that moving.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,8 @@ def connect(given: Settings, *, prepare: bool) -> sqlite3.Connection:
         if prepare:
             check_version(connection, given.path)
             connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # of a file that is made now
-        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+        page: int = connection.execute("PRAGMA page_size").fetchone()[0]
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG[given.synchronous] // page}")
         connection.execute(f"PRAGMA synchronous = {given.synchronous.upper()}")
         connection.execute("PRAGMA secure_delete = ON")
         if prepare:

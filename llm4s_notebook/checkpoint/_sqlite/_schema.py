@@ -30,7 +30,6 @@ FIRST_SEQ: Final = 1 << 56
 ALIVE: Final = 1 << 62
 LIST_HEAD: Final = -1
 VALUE_HEAD: Final = -2
-LOG_PAGES: Final = 4000  # how long the write-ahead log grows before it is moved into the file
 PAGE_SIZE: Final = 1024  # bytes: a commit rewrites a few pages, and small ones are cheaper to log and to sync
 
 _TABLES = (
