@@ -13,7 +13,7 @@ import pytest
 
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
-from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _lists, _read, _thread_row
 from llm4s_notebook.checkpoint._sqlite._open import Synchronous
 from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
@@ -305,13 +305,13 @@ async def test_ten_thousand_threads_are_listed_through_the_index(store: SqliteCh
         connection.execute("INSERT INTO llm4s_run (id, run_id, graph) VALUES (1, 'run', 1)")
 
     await store._writer.call(many)
-    page = {"time": _read.MOST, "id": _read.MOST, "most": 100}
-    plan = plans(store, _read._PAGES[SUSPENDED], page)
+    page = {"time": _lists.MOST, "id": _lists.MOST, "most": 100}
+    plan = plans(store, _lists.PAGES[SUSPENDED], page)
     assert "llm4s_thread USING COVERING INDEX llm4s_thread_by_status (status=? AND updated_at<?)" in plan[1]
     assert "w USING COVERING INDEX llm4s_row_waiting (thread=? AND section=? AND died=? AND position=?)" in plan[3]
     assert "p USING INTEGER PRIMARY KEY" in plan[4]
     assert len(plan) == 5  # no sorting
-    everything = plans(store, _read._PAGES[None], page)
+    everything = plans(store, _lists.PAGES[None], page)
     assert "llm4s_thread_running (status=?)" in "".join(everything)
     assert not any(one.startswith("SCAN") and "llm4s" in one for one in everything)
     asked: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -13,18 +13,18 @@ from .._clock import from_microseconds
 from .._event import EventRecord
 from .._patch import Entries, Entry
 from .._rules import check_format
-from .._types import Checkpoint, CheckpointHeader, CheckpointStatus, Head, LatestCheckpoint, PendingWrite, ThreadSummary, Waiting
+from .._types import Checkpoint, CheckpointHeader, CheckpointStatus, Head, LatestCheckpoint, PendingWrite, ThreadSummary
 from . import _small
 from ._copies import parts, whole
 from ._event_json import from_text
 from ._find import find
+from ._lists import MOST, TooLong, lines, summaries
 from ._naming import id_of
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, PARKED, VALUE_HEAD
-from ._thread_row import CODES, STATUSES, ThreadRow
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD
+from ._thread_row import STATUSES, ThreadRow
 from ._trouble import damaged
 
 _NEAR = 16  # rows that are sooner read than searched
-MOST = 1 << 62  # the largest number a limit or a position needs to be
 
 _HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
     c.refs, c.small, r.run_id, p.run_id, g.graph_id, g.version, g.fingerprint
@@ -34,13 +34,12 @@ _ONE = f"{_HEADER} WHERE c.thread = ? AND c.number = ?"
 _PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
 _TEXT = """CASE WHEN w.source IS NOT NULL THEN (SELECT substr(s.value, w.start + 1, w.size) FROM llm4s_row s WHERE s.id = w.source)
     WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
-_HEADS = f"""SELECT w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT}, w.born, w.died
-    FROM llm4s_row w INDEXED BY llm4s_row_by_death"""
-_ITEMS = f"SELECT w.list, w.position, w.size, {_TEXT}, w.born, w.died FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_HEADS = f"w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_ITEMS = f"w.list, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
 _NOW = f"WHERE w.thread = ? AND w.died = {ALIVE} AND w.list"
 _THEN = "WHERE w.thread = ? AND w.died > ? AND w.born <= ? AND w.list"
-_LIVE = (f"{_HEADS} {_NOW} = 0", f"{_ITEMS} {_NOW} > 0")
-_SEEN = (f"{_HEADS} {_THEN} = 0", f"{_ITEMS} {_THEN} > 0")
+_LIVE = (f"SELECT {_HEADS} {_NOW} = 0", f"SELECT {_ITEMS} {_NOW} > 0")
+_SEEN = (f"SELECT w.born, w.died, {_HEADS} {_THEN} = 0", f"SELECT w.born, w.died, {_ITEMS} {_THEN} > 0")
 _VALUE = "SELECT value FROM llm4s_row WHERE id = ?"
 _WRITES = "SELECT task_id, node_id, body FROM llm4s_write WHERE thread = ? ORDER BY id"
 _EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.number, c.events FROM llm4s_checkpoint c
@@ -49,36 +48,10 @@ _EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.numbe
 _EVENTS_ALONE = """SELECT e.first, e.last, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
     WHERE e.thread = ? AND e.last > ? AND e.first IS NOT NULL ORDER BY e.last LIMIT ?"""
 _LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE thread = ? AND number >= ? ORDER BY number LIMIT 1"
-_LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
-_NEWEST = "AND (updated_at, id) < (:time, :id) ORDER BY updated_at DESC, id DESC LIMIT :most"
-_SETTLED = f"{_LISTED} INDEXED BY llm4s_thread_by_status WHERE status = {{code}} AND status > 0 {_NEWEST}"
-_RUNNING = f"{_LISTED} INDEXED BY llm4s_thread_running WHERE status = 0 {_NEWEST}"
-_WAITING = f"""SELECT t.id, t.thread_id, t.graph, t.status, t.created_at, t.updated_at, w.place, w.name, p.value FROM ({{page}}) t
-    LEFT JOIN llm4s_row w INDEXED BY llm4s_row_waiting
-    ON w.thread = t.id AND w.section = '{PARKED}' AND w.died = {ALIVE} AND w.position = {VALUE_HEAD}
-    LEFT JOIN llm4s_parked p ON p.id = w.id"""
-
-_Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any, int, int]
-"""place, section, name, id, position, size of what it refers to, value, born, died"""
-_Item: TypeAlias = tuple[int, int, int | None, Any, int, int]
-"""list, position, size of what it refers to, value, born, died"""
-_Listed: TypeAlias = tuple[int, str, int, int, int, int, int | None, str | None, Any]
-"""id, thread id, graph, status, created at, updated at, and of one that waits: place, name, value"""
-
-
-def page_of(statuses: Iterable[CheckpointStatus]) -> str:
-    """The statement for a page of a list of threads: the threads with these statuses, newest first, each as often as something waits in it.
-
-    One look at the index for each status, and one at what waits for each thread.
-    """
-    pages = [_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED.format(code=CODES[one]) for one in statuses]
-    if len(pages) == 1:
-        return _WAITING.format(page=pages[0])
-    each = " UNION ALL ".join([f"SELECT * FROM ({page})" for page in pages])
-    return _WAITING.format(page=f"SELECT * FROM ({each}) ORDER BY updated_at DESC, id DESC LIMIT :most")
-
-
-_PAGES: Mapping[CheckpointStatus | None, str] = {None: page_of(CheckpointStatus), **{one: page_of((one,)) for one in CheckpointStatus}}
+_Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any]
+"""place, section, name, id, position, size of what it refers to, value"""
+_Item: TypeAlias = tuple[int, int, int | None, Any]
+"""list, position, size of what it refers to, value"""
 
 
 class Reading:
@@ -154,14 +127,12 @@ class Reading:
         if not headers:
             return []
         newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
-        heads: list[_Head] = connection.execute(_SEEN[0], (row.key, oldest, newest)).fetchall()
-        items: list[_Item] = connection.execute(_SEEN[1], (row.key, oldest, newest)).fetchall()
+        heads, items = [connection.execute(one, (row.key, oldest, newest)).fetchall() for one in _SEEN]
         items.sort(key=_place)
         found: list[Checkpoint] = []
         for header in headers:
             at = FIRST_SEQ + header[0]
-            here = [one for one in heads if one[7] <= at < one[8]], [one for one in items if one[4] <= at < one[5]]
-            entries = self._entries(*here, header, row.thread_id)
+            entries = self._entries(_of(heads, at), _of(items, at), header, row.thread_id)
             found.append(self._checkpoint(connection, header, row.thread_id, entries))
         return found
 
@@ -170,14 +141,14 @@ class Reading:
         numbered."""
         found: list[tuple[int, str, str, Entry]] = []
         lists: dict[int, list[bytes]] = {}
-        for place, section, name, at, position, size, value, _, _ in heads:
+        for place, section, name, at, position, size, value in heads:
             if position == LIST_HEAD:
                 fresh: list[bytes] = []
                 lists[at] = fresh
                 found.append((place, section, name, fresh))
             else:
                 found.append((place, section, name, self._part(value, size, thread_id)))
-        for of, position, size, value, _, _ in items:
+        for of, position, size, value in items:
             target = lists.get(of)
             if target is None or position != len(target):
                 raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: list {of}, position {position}")
@@ -296,71 +267,29 @@ class Reading:
 
         Raises: ThreadNotFound; TooLong if it and what waits on it has more than `most` lines.
         """
-        place = (MOST, MOST)
+        place: tuple[int, int] | None = None
         if after is not None:
             row = self.row(connection, after)
             if row is None or row.updated_at is None:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
-        given = {"time": place[0], "id": place[1], "most": min(limit, MOST)}
-        lines = connection.execute(_PAGES[status], given)
-        found: list[_Listed] = lines.fetchall() if most is None else lines.fetchmany(most + 1)
-        if most is not None and len(found) > most:
-            raise TooLong
-        found.sort(key=_age, reverse=True)  # as they come; but that is not promised
         try:
-            return self._summaries(connection, found)
+            return summaries(connection, lines(connection, status, place, limit, most), self._bytes)
         except (TypeError, OverflowError) as error:
             raise damaged(self._path, f"the rows of its threads: {error}") from error
-
-    def _summaries(self, connection: sqlite3.Connection, found: list[_Listed]) -> list[ThreadSummary]:
-        graphs: dict[int, str] = {}
-        summaries: list[ThreadSummary] = []
-        several: dict[int, list[_Listed]] = {}  # the rows of a thread in which more than one waits, by its place in the list
-        last = first = None
-        for row in found:
-            key, thread_id, graph, code, created_at, updated_at, _, name, value = row
-            if key == last and first is not None:
-                several.setdefault(len(summaries) - 1, [first]).append(row)
-                continue
-            last, first = key, row
-            if graph not in graphs:
-                graphs[graph] = self._graph(connection, graph, thread_id)
-            ids: tuple[str, ...] = ()
-            waiting: tuple[Waiting, ...] = ()
-            if name is not None:
-                ids = (name,)
-                waiting = (Waiting(name, value if type(value) is bytes else self._bytes(value, thread_id)),)
-            created, updated = from_microseconds(created_at), from_microseconds(updated_at)
-            summaries.append(ThreadSummary(thread_id, graphs[graph], STATUSES[code], ids, created, updated, waiting))
-        for place, rows in several.items():
-            rows.sort(key=_parked)
-            parked = tuple([Waiting(str(row[7]), self._bytes(row[8], row[1])) for row in rows])
-            summaries[place] = summaries[place].replaced(interrupts=tuple([one.id for one in parked]), waiting=parked)
-        return summaries
-
-    def _graph(self, connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
-        named = connection.execute("SELECT graph_id FROM llm4s_graph WHERE id = ?", (graph,)).fetchone()
-        if named is None:
-            raise damaged(self._path, f"the graph of thread '{thread_id}' is missing")
-        return named[0]
-
-
-class TooLong(Exception):
-    """A read that must not hold up its caller."""
 
 
 def _first(stored: tuple[Any, ...]) -> int:
     return stored[0]
 
 
-def _place(item: _Item) -> tuple[int, int]:
-    return (item[0], item[1])
+def _of(rows: list[tuple[Any, ...]], at: int) -> list[Any]:
+    """The rows that the checkpoint born at `at` sees, without their times."""
+    return [one[2:] for one in rows if one[0] <= at < one[1]]
 
 
 def _number(head: tuple[int, str, str, Entry]) -> int:
     return head[0]
 
 
-_age = itemgetter(5, 0)
-_parked = itemgetter(6)
+_place = itemgetter(2, 3)  # list and position, of an item with its times

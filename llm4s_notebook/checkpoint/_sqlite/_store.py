@@ -17,9 +17,10 @@ from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCh
 from .._watch import Watchers, woken
 from . import _change, _retain
 from ._lane import Lane, Reader, Work
+from ._lists import TooLong
 from ._open import Synchronous, check_place, settings
 from ._process import this_process
-from ._read import Reading, TooLong
+from ._read import Reading
 from ._thread_row import ThreadRow
 from ._trouble import forked
 from ._writer import Writer
