@@ -1,9 +1,10 @@
-"""Lists of threads, with what waits in each: a page is one statement, and reads neither a thread's row nor its messages."""
+"""Lists of threads, with what waits in each: one statement, which reads neither a thread's row nor its messages."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
@@ -14,35 +15,31 @@ from ._thread_row import CODES, STATUSES
 
 MOST: Final = 1 << 62  # the largest number a limit or a position needs to be
 
-_LISTED = "SELECT id, thread_id, graph, status, created_at, updated_at FROM llm4s_thread"
-_NEWEST = "AND (updated_at, id) < (:time, :id) ORDER BY updated_at DESC, id DESC LIMIT :most"
-_SETTLED = f"{_LISTED} INDEXED BY llm4s_thread_by_status WHERE status = {{code}} AND status > 0 {_NEWEST}"
-_RUNNING = f"{_LISTED} INDEXED BY llm4s_thread_running WHERE status = 0 {_NEWEST}"
-_WAITING = f"""SELECT t.id, t.thread_id, t.graph, t.status, t.created_at, t.updated_at, w.place, w.name, p.value FROM ({{page}}) t
-    LEFT JOIN llm4s_row w INDEXED BY llm4s_row_waiting
+_LINES = "SELECT t.id, t.thread_id, t.graph, t.status, t.created_at, t.updated_at, w.place, w.name, p.value FROM llm4s_thread t"
+_WAITING = f"""LEFT JOIN llm4s_row w INDEXED BY llm4s_row_waiting
     ON w.thread = t.id AND w.section = '{PARKED}' AND w.died = {ALIVE} AND w.position = {VALUE_HEAD}
     LEFT JOIN llm4s_parked p ON p.id = w.id"""
+_BEHIND = "(t.updated_at, t.id) < (:time, :key)"
+_SETTLED = f"{_LINES} INDEXED BY llm4s_thread_by_status {_WAITING} WHERE t.status = {{code}} AND t.status > 0 AND {_BEHIND}"
+_RUNNING = f"{_LINES} INDEXED BY llm4s_thread_running {_WAITING} WHERE t.status = 0 AND {_BEHIND}"
 _GRAPH = "SELECT graph_id FROM llm4s_graph WHERE id = ?"
 
 Line: TypeAlias = tuple[int, str, int, int, int, int, int | None, str | None, Any]
 """A thread's key, id, graph, status, when it was created and updated; and of one record that waits in it, if any: place, name, value."""
 
 
-def page_of(statuses: Iterable[CheckpointStatus]) -> str:
-    """The statement for a page: the threads with these statuses, newest first, each as often as something waits in it.
+def lines_of(statuses: Iterable[CheckpointStatus]) -> str:
+    """The statement for the threads with these statuses, newest first, each as often as something waits in it.
 
-    One look at the index for each status, and one at what waits for each thread.
+    One look at the index for each status, and one at what waits for each thread, as far as it is read.
     """
-    pages = [_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED.format(code=CODES[one]) for one in statuses]
-    if len(pages) == 1:
-        return _WAITING.format(page=pages[0])
-    each = " UNION ALL ".join([f"SELECT * FROM ({page})" for page in pages])
-    return _WAITING.format(page=f"SELECT * FROM ({each}) ORDER BY updated_at DESC, id DESC LIMIT :most")
+    each = [_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED.format(code=CODES[one]) for one in statuses]
+    return f"{' UNION ALL '.join(each)} ORDER BY t.updated_at DESC, t.id DESC"
 
 
-PAGES: Final[Mapping[CheckpointStatus | None, str]] = {
-    None: page_of(CheckpointStatus),
-    **{one: page_of((one,)) for one in CheckpointStatus},
+LINES: Final[Mapping[CheckpointStatus | None, str]] = {
+    None: lines_of(CheckpointStatus),
+    **{one: lines_of((one,)) for one in CheckpointStatus},
 }
 
 
@@ -50,33 +47,38 @@ class TooLong(Exception):
     """A read that must not hold up its caller."""
 
 
-def lines(
-    connection: sqlite3.Connection, status: CheckpointStatus | None, after: tuple[int, int] | None, limit: int, most: int | None
-) -> list[Line]:
-    """The lines of `limit` threads, newest first, behind the one with that time and key.
+def summaries(
+    connection: sqlite3.Connection,
+    status: CheckpointStatus | None,
+    after: tuple[int, int] | None,
+    limit: int,
+    most: int | None,
+    data: Callable[[Any, str], bytes],
+) -> list[ThreadSummary]:
+    """Of `limit` threads, newest first, behind the one with that time and key; what waits in each in the order it was parked.
 
-    Raises: TooLong if there are more than `most`; TypeError for times that are none.
+    `data` makes a stored value of a thread bytes, or raises.
+
+    Raises: TooLong if there are more than `most` lines; TypeError, OverflowError for a line that cannot be.
     """
     time, key = after or (MOST, MOST)
-    rows = connection.execute(PAGES[status], {"time": time, "id": key, "most": min(limit, MOST)})
-    found: list[Line] = rows.fetchall() if most is None else rows.fetchmany(most + 1)
-    if most is not None and len(found) > most:
-        raise TooLong
-    found.sort(key=_age, reverse=True)  # as they come; but that is not promised
-    return found
+    with closing(connection.execute(LINES[status], {"time": time, "key": key})) as found:
+        return _made(connection, found, limit, MOST if most is None else most, data)
 
 
-def summaries(connection: sqlite3.Connection, found: Iterable[Line], data: Callable[[Any, str], bytes]) -> list[ThreadSummary]:
-    """One for each thread; what waits in it in the order it was parked. `data` makes a stored value of a thread bytes, or raises.
-
-    Raises: TypeError, OverflowError for a line that cannot be.
-    """
+def _made(
+    connection: sqlite3.Connection, found: Iterable[Line], limit: int, most: int, data: Callable[[Any, str], bytes]
+) -> list[ThreadSummary]:
     graphs: dict[int, str] = {}
     made: list[ThreadSummary] = []
     several: dict[int, list[Line]] = {}  # the lines of a thread in which more than one waits, by its place in the list
     last = first = None
-    for line in found:
+    for count, line in enumerate(found):
         key, thread_id, graph, code, created_at, updated_at, _, name, value = line
+        if len(made) == limit and key != last:
+            break
+        if count == most:
+            raise TooLong
         if key == last and first is not None:
             several.setdefault(len(made) - 1, [first]).append(line)
             continue
@@ -104,5 +106,4 @@ def _graph(connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
     return named[0]
 
 
-_age = itemgetter(5, 0)
 _parked = itemgetter(6)

@@ -18,7 +18,7 @@ from . import _small
 from ._copies import parts, whole
 from ._event_json import from_text
 from ._find import find
-from ._lists import MOST, TooLong, lines, summaries
+from ._lists import MOST, TooLong, summaries
 from ._naming import id_of
 from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD
 from ._thread_row import STATUSES, ThreadRow
@@ -274,7 +274,7 @@ class Reading:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
         try:
-            return summaries(connection, lines(connection, status, place, limit, most), self._bytes)
+            return summaries(connection, status, place, limit, most, self._bytes)
         except (TypeError, OverflowError) as error:
             raise damaged(self._path, f"the rows of its threads: {error}") from error
 
