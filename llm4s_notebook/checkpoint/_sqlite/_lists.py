@@ -15,13 +15,13 @@ from ._thread_row import CODES, STATUSES
 
 MOST: Final = 1 << 62  # the largest number a limit or a position needs to be
 
-_LINES = "SELECT t.id, t.thread_id, t.graph, t.status, t.created_at, t.updated_at, w.place, w.name, p.value FROM llm4s_thread t"
+_LINES = "SELECT t.id, t.thread_id, t.graph, {code}, t.created_at, t.updated_at, w.place, w.name, p.value FROM llm4s_thread t"
 _WAITING = f"""LEFT JOIN llm4s_row w INDEXED BY llm4s_row_waiting
     ON w.thread = t.id AND w.section = '{PARKED}' AND w.died = {ALIVE} AND w.position = {VALUE_HEAD}
     LEFT JOIN llm4s_parked p ON p.id = w.id"""
 _BEHIND = "(t.updated_at, t.id) < (:time, :key)"
 _SETTLED = f"{_LINES} INDEXED BY llm4s_thread_by_status {_WAITING} WHERE t.status = {{code}} AND t.status > 0 AND {_BEHIND}"
-_RUNNING = f"{_LINES} INDEXED BY llm4s_thread_running {_WAITING} WHERE t.status = 0 AND {_BEHIND}"
+_RUNNING = f"{_LINES} INDEXED BY llm4s_thread_running {_WAITING} WHERE t.status = {{code}} AND {_BEHIND}"
 _GRAPH = "SELECT graph_id FROM llm4s_graph WHERE id = ?"
 
 Line: TypeAlias = tuple[int, str, int, int, int, int, int | None, str | None, Any]
@@ -33,7 +33,7 @@ def lines_of(statuses: Iterable[CheckpointStatus]) -> str:
 
     One look at the index for each status, and one at what waits for each thread, as far as it is read.
     """
-    each = [_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED.format(code=CODES[one]) for one in statuses]
+    each = [(_RUNNING if one is CheckpointStatus.RUNNING else _SETTLED).format(code=CODES[one]) for one in statuses]
     return f"{' UNION ALL '.join(each)} ORDER BY t.updated_at DESC, t.id DESC"
 
 
@@ -83,15 +83,16 @@ def _made(
             several.setdefault(len(made) - 1, [first]).append(line)
             continue
         last, first = key, line
-        if graph not in graphs:
-            graphs[graph] = _graph(connection, graph, thread_id)
+        graph_id = graphs.get(graph)
+        if graph_id is None:
+            graph_id = graphs[graph] = _graph(connection, graph, thread_id)
         ids: tuple[str, ...] = ()
         waiting: tuple[Waiting, ...] = ()
         if name is not None:
             ids = (name,)
             waiting = (Waiting(name, value if type(value) is bytes else data(value, thread_id)),)
         created, updated = from_microseconds(created_at), from_microseconds(updated_at)
-        made.append(ThreadSummary(thread_id, graphs[graph], STATUSES[code], ids, created, updated, waiting))
+        made.append(ThreadSummary(thread_id, graph_id, STATUSES[code], ids, created, updated, waiting))
     for place, own in several.items():
         own.sort(key=_parked)
         parked = tuple([Waiting(str(line[7]), data(line[8], line[1])) for line in own])
