@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
 from ..graph import RunContext
-from ..models import AssistantMessage, Completion, ModelRequest, StreamingChatClient, conversation_problems, message_problems
+from ..models import (
+    AssistantMessage,
+    Completion,
+    Delta,
+    ModelRequest,
+    StreamingChatClient,
+    ToolCallDelta,
+    conversation_problems,
+    message_problems,
+)
 from . import events
 from ._asked import Asked
 from ._boundary import check_asker
@@ -142,7 +152,8 @@ class ModelStep:
             raise self._model_failed(cause) from cause
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
-        self.completions.append((attempt, made))
+        self.attempts = max(self.attempts, attempt + made.attempts - 1)
+        self.completions.append((self.attempts, made))
         return made
 
     async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
@@ -150,13 +161,28 @@ class ModelStep:
         if not self.member.stream or not isinstance(client, StreamingChatClient):
             return await client.complete(request)
         completion: Completion | None = None
-        async for delta in client.stream(request):
-            if delta.thinking:
-                announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
-            if delta.text:
-                announce(self.context, events.TextDelta(attempt, delta.text))
-            completion = delta.completion or completion
+        pieces = client.stream(request)
+        try:
+            async for delta in pieces:
+                if delta.again:
+                    attempt = self.attempts = attempt + 1
+                    announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+                if delta.thinking:
+                    announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
+                if delta.text:
+                    announce(self.context, events.TextDelta(attempt, delta.text))
+                if delta.tool_call is not None:
+                    announce(self.context, self._call_piece(attempt, delta.tool_call))
+                completion = delta.completion or completion
+        finally:
+            if isinstance(pieces, AsyncGenerator):  # closed now and not when it is collected, so that the connection ends here (M3.4)
+                await cast("AsyncGenerator[Delta]", pieces).aclose()
         return completion
+
+    def _call_piece(self, attempt: int, piece: ToolCallDelta) -> events.ToolCallDelta:
+        """Without its text where the tool has secret arguments: a piece cannot be told from a piece of a secret (3.8.2)."""
+        text = "" if piece.name in self.member.secret_places else piece.arguments
+        return events.ToolCallDelta(attempt, piece.index, piece.id, piece.name, text)
 
     def _model_failed(self, cause: Exception) -> ModelFailed:
         return ModelFailed(cause=cause, node_id=self.context.node_id, task_id=self.context.task_id)

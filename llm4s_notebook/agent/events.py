@@ -57,6 +57,22 @@ class ThinkingDelta(AgentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCallDelta(AgentEvent):
+    """A piece of a call that is still being written: `arguments` continues the JSON text of call number `index`, from 0.
+
+    It is empty for a tool with secret arguments (3.8.2).
+    """
+
+    name: ClassVar[str] = "agent.tool-call-delta"
+    durable: ClassVar[bool] = False
+    attempt: int
+    index: int
+    call_id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCallCompleted(AgentEvent):
     """A model step was stored, or a client call was counted before a model wrapper's question (8.6)."""
 
@@ -133,6 +149,7 @@ _KINDS: Mapping[str, type[AgentEvent]] = {
         ModelCallStarted,
         TextDelta,
         ThinkingDelta,
+        ToolCallDelta,
         ModelCallCompleted,
         ToolCallStarted,
         ToolCallResult,
