@@ -45,6 +45,8 @@ class Dialect:
     body: Callable[[Answer], Any]
     events: Callable[[Answer], list[bytes]]
     error: Callable[[int, str, str], Any]
+    closing: int = 3
+    """So many events at the end say that the answer is over."""
 
     def options(self, server: ProviderServer) -> dict[str, Any]:
         return {"base_url": server.url + self.path, "api_key": "sk-test-0123456789abcdef"}
@@ -310,5 +312,5 @@ def google_error(status: int, kind: str, message: str) -> Any:
 OPENAI = Dialect("openai", "/v1", chat_body, chat_events, openai_error)
 RESPONSES = Dialect("openai-responses", "/v1", responses_body, responses_events, openai_error)
 ANTHROPIC = Dialect("anthropic", "", messages_body, messages_events, anthropic_error)
-GOOGLE = Dialect("google", "", gemini_body, gemini_events, google_error)
+GOOGLE = Dialect("google", "", gemini_body, gemini_events, google_error, closing=1)
 DIALECTS = (OPENAI, RESPONSES, ANTHROPIC, GOOGLE)
