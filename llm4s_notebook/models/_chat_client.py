@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -87,7 +87,7 @@ class ProviderClient:
         while True:
             failure: Failure | None = None
             try:
-                async with aclosing(self._pieces(request, attempt)) as pieces:
+                async with contextlib.aclosing(self._pieces(request, attempt)) as pieces:
                     async for piece in pieces:
                         yield piece
             except Exception as error:
@@ -130,9 +130,13 @@ class ProviderClient:
             model_request_parameters=sent_tools(request.tools),
         ) as response:
             calls: dict[int, ToolCallDelta] = {}
-            async for event in response:
-                if (piece := _piece(event, calls)) is not None:
-                    yield piece
+            try:
+                async for event in response:
+                    if (piece := _piece(event, calls)) is not None:
+                        yield piece
+            finally:
+                with contextlib.suppress(Exception):  # what is already closed may say so
+                    await response.cancel()  # not every SDK closes the connection of a stream that is left (M3.4)
             completion = self._checked(response.get(), attempt, streamed=True)
         yield Delta(completion=completion)
 
