@@ -8,7 +8,6 @@ import random
 import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from ._client import Completion, Delta, ModelRequest, ToolCallDelta
 from ._conversation import message_problems
@@ -53,7 +52,7 @@ class ProviderClient:
         self._provider = provider
         self._name = name
         self._access = access
-        self._models: WeakKeyDictionary[asyncio.AbstractEventLoop, Model[Any]] = WeakKeyDictionary()
+        self._models: dict[asyncio.AbstractEventLoop, Model[Any]] = {}
         self._lock = threading.Lock()
         self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
         self._chance: Callable[[], float] = random.random
@@ -163,6 +162,8 @@ class ProviderClient:
         with self._lock:
             model = self._models.get(loop)
             if model is None:
+                for over in [other for other in self._models if other.is_closed()]:
+                    del self._models[over]
                 model = self._models[loop] = self._provider.make(self._name, self._access)
         return model
 

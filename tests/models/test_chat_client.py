@@ -227,6 +227,14 @@ def test_one_client_serves_several_loops_and_threads(server: ProviderServer) -> 
     assert heard == ["hello"] * 6
 
 
+def test_loops_that_are_over_are_forgotten(server: ProviderServer) -> None:
+    """M1.6: a program that makes a loop for each call does not pile up connections."""
+    client = client_of(OPENAI, server.script(*(OPENAI.reply(HELLO, stream=False) for _ in range(4))))
+    for _ in range(4):
+        asyncio.run(client.complete(REQUEST))
+    assert len(client._models) == 1  # pyright: ignore[reportPrivateUsage]
+
+
 async def test_a_closed_client_may_be_used_again(server: ProviderServer) -> None:
     """M1.6."""
     for dialect in DIALECTS:

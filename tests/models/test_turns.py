@@ -193,6 +193,16 @@ async def test_a_turn_that_failed_is_left_for_recover(server: ProviderServer, st
     assert (result.usage.requests, result.usage.input_tokens, len(server.requests)) == (2, 34, 3)
 
 
+async def test_another_client_goes_on_where_the_first_one_failed(server: ProviderServer) -> None:
+    """M4.3, 2.4.10: a valid key, a larger model or a longer max_tokens is given to the same agent made anew."""
+    store = InMemoryCheckpointer()
+    server.script(failing(OPENAI, "authentication"), ANTHROPIC.reply(GOOD, stream=False))
+    with pytest.raises(ModelFailed, match="does not accept the key"):
+        await Agent("assistant", client_of(OPENAI, server), runtime=store).run("go", thread_id="t")
+    result = await Agent("assistant", client_of(ANTHROPIC, server), runtime=store).recover("t")
+    assert [message.content for message in result.messages] == ["go", "All good"]
+
+
 async def test_a_key_is_in_no_checkpoint_event_or_widget_state(server: ProviderServer, tmp_path: Path) -> None:
     """M1.5: of a turn that failed with an error that quotes it."""
     server.script(*(OPENAI.fails(500, "server_error", f"cannot serve Bearer {KEY}") for _ in range(3)))

@@ -76,7 +76,7 @@ def standing() -> set[str]:
 
 
 def test_every_rule_that_code_and_tests_quote_stands_in_the_specification() -> None:
-    """R4.10 in a docstring is a rule of the runtime page, W2.7 one of the widget page, M4.2 one of the models page, F12 a field case; R2.2h is row h of R2.2."""
+    """R4.10 in a docstring is a rule of the runtime page, W2.7 of the widget page, M4.2 of the models page, F12 a field case."""
     sources = [*ROOT.glob("llm4s_notebook/**/*.py"), *ROOT.glob("tests/**/*.py")]
     quoted = {rule for file in sources for rule in named_in(file)}
     stands = standing()
