@@ -182,7 +182,8 @@ def _piece(event: object, calls: dict[int, ToolCallDelta]) -> Delta | None:
         case theirs.PartDeltaEvent(delta=theirs.ThinkingPartDelta(content_delta=text)):
             return Delta(thinking=text) if text else None
         case theirs.PartStartEvent(index=at, part=theirs.ToolCallPart() as part):
-            calls[at] = ToolCallDelta(len(calls), part.tool_call_id, part.tool_name)
+            number = calls[at].index if at in calls else len(calls)
+            calls[at] = ToolCallDelta(number, part.tool_call_id, part.tool_name)
             return Delta(tool_call=_continued(calls[at], part.args))
         case theirs.PartDeltaEvent(index=at, delta=theirs.ToolCallPartDelta(args_delta=args)) if at in calls and args:
             return Delta(tool_call=_continued(calls[at], args))

@@ -59,13 +59,20 @@ def _is_number(value: object, least: float, most: float) -> bool:
 def _address(value: object) -> object:
     if isinstance(value, str) and not value.startswith(("http://", "https://")):
         raise ValueError("an address begins with http:// or https://")
+    if isinstance(value, str) and ("?" in value or "#" in value):
+        raise ValueError("an address has no query; give the key as api_key=…")
     if isinstance(value, str) and "@" in value.split("://", 1)[1].split("/", 1)[0]:
         raise ValueError("an address holds no user name or password; give the key as api_key=…")
     return value
 
 
+def fits_a_header(key: str) -> bool:
+    """Whether a text can be sent as a key: an HTTP header takes no line breaks, and only ASCII."""
+    return key != "" and key.isascii() and key.isprintable() and " " not in key
+
+
 def _key(value: object) -> object:
-    if isinstance(value, str) and (not value.strip() or not value.isascii() or any(char.isspace() for char in value)):
+    if isinstance(value, str) and not fits_a_header(value):
         raise ValueError("a key is ASCII text without spaces")
     return SecretStr(value) if isinstance(value, str) else value
 

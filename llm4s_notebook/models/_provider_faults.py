@@ -101,6 +101,8 @@ def _fault_of(error: Exception) -> ProviderFault:
 
     if isinstance(error, AnswerUnfit):
         return error.fault
+    if isinstance(error, theirs.ModelAPIError) and error.provider_error_code in ("content_filter", "content_policy_violation"):
+        return "content-filter"
     kinds: tuple[tuple[type[Exception], ProviderFault], ...] = (
         (theirs.ModelRateLimitError, "rate-limit"),
         (theirs.ModelQuotaExceededError, "quota"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from ._options import fits_a_header
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -69,7 +70,10 @@ class Provider:
         if base_url is not None:
             return Access(base_url, _NO_KEY)
         for variable in self.variables:
-            if key := os.environ.get(variable, "").strip():
+            key = os.environ.get(variable, "").strip()
+            if key and not fits_a_header(key):
+                raise ConfigError(field=variable, problems=["the key in this environment variable is not ASCII text without spaces"])
+            if key:
                 return Access(None, key)
         raise ConfigError(
             field="api_key",

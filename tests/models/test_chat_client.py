@@ -75,6 +75,14 @@ def test_a_missing_key_is_named_by_its_variable(model: str, variables: list[str]
     assert KEY not in repr(chat_client(model))
 
 
+@pytest.mark.parametrize("wrong", [f"{KEY}\n{KEY}", f"{KEY} and more", f"“{KEY}”"])
+def test_a_key_that_cannot_be_sent_is_refused_by_its_variable(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """M1.3, M1.5: a transport that refuses it later would quote it."""
+    monkeypatch.setenv("OPENAI_API_KEY", wrong)
+    error = refused("openai:m")
+    assert (error.field, KEY in str(error)) == ("OPENAI_API_KEY", False)
+
+
 @each_provider
 def test_a_missing_extra_is_named_with_its_pip_line(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
     """M1.2: the library is missing, or the provider's SDK is."""
@@ -118,12 +126,14 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"retry": 3}, "retry"),
     ({"base_url": "localhost:11434"}, "base_url: an address begins with http:// or https://"),
     ({"base_url": "http://me:secret-word@host/v1"}, "base_url: an address holds no user name or password"),
+    ({"base_url": "http://host/v1?key=secret-word"}, "base_url: an address has no query"),
+    ({"api_key": f"{KEY}\n"}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": f" {KEY}"}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": KEY.encode()}, "api_key"),
 ]
 
 
-@pytest.mark.parametrize(("options", "says"), BAD_OPTIONS, ids=[f"{options}".replace(KEY, "key") for options, _ in BAD_OPTIONS])
+@pytest.mark.parametrize(("options", "says"), BAD_OPTIONS, ids=[f"{at}-{says[:12]}" for at, (_, says) in enumerate(BAD_OPTIONS)])
 def test_a_wrong_option_is_refused_by_name(options: dict[str, Any], says: str) -> None:
     """M1.4, M1.5: never with what may be a secret."""
     error = refused("openai:m", **{"api_key": KEY, **options})
