@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import cast
 
 from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
@@ -33,11 +34,24 @@ class _QuestionRaised(BaseException):
     """A question on its way out through the wrappers around it. The step has noted it already; nobody can swallow it (D3)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One client call that gave a completion: its attempt number, and the seconds until the first piece and until the end.
+
+    `first` is None where the answer came as a whole.
+    """
+
+    attempt: int
+    completion: Completion
+    seconds: float
+    first: float | None
+
+
 @dataclass(slots=True)
 class ModelStep:
     """What one task of a model node does with its wrappers; used once.
 
-    `completions` are those the client returned, each with its attempt number; `asked` is the question that ends the step,
+    `called` are the client calls that gave a completion; `asked` is the question that ends the step,
     and once it is noted nothing is called again.
     """
 
@@ -47,10 +61,11 @@ class ModelStep:
     checked: int
     """Messages of the built request that need no check: they were part of an earlier valid one (D17)."""
     attempts: int = 0
-    completions: list[tuple[int, Completion]] = field(default_factory=list[tuple[int, Completion]])
+    called: list[Called] = field(default_factory=list[Called])
     asked: Asked | None = None
     _misasked: ConfigError | None = None
     _built: ModelRequest | None = None
+    _first: float | None = None
     _watch: CancelWatch = field(init=False)
     _own: HookContext = field(init=False)
 
@@ -89,6 +104,11 @@ class ModelStep:
         self._watch.check_seen()
         if self.asked is not None or self._misasked is not None:
             raise _QuestionRaised
+
+    def times_of(self, completion: Completion) -> tuple[float, float | None]:
+        """Seconds the call took that gave this completion, and until its first piece; a changed one counts as the last call's."""
+        same = [one for one in self.called if one.completion is completion] or self.called[-1:]
+        return (same[-1].seconds, same[-1].first) if same else (0.0, None)
 
     async def _layer(self, depth: int, request: ModelRequest) -> Completion:
         if depth == len(self.member.stack.model):
@@ -143,6 +163,7 @@ class ModelStep:
         self.attempts += 1
         attempt = self.attempts
         announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+        begun, self._first = perf_counter(), None
         try:
             made: object = await self._complete(request, attempt)
         except asyncio.CancelledError:
@@ -153,7 +174,8 @@ class ModelStep:
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
         self.attempts = max(self.attempts, attempt + made.attempts - 1)
-        self.completions.append((self.attempts, made))
+        first = None if self._first is None else self._first - begun
+        self.called.append(Called(self.attempts, made, perf_counter() - begun, first))
         return made
 
     async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
@@ -164,6 +186,8 @@ class ModelStep:
         pieces = client.stream(request)
         try:
             async for delta in pieces:
+                if self._first is None:
+                    self._first = perf_counter()
                 if delta.again:
                     attempt = self.attempts = attempt + 1
                     announce(self.context, events.ModelCallStarted(self.member.id, attempt))

@@ -6,7 +6,7 @@ A durable event never holds message text. `decode` turns a record of a subscript
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -74,7 +74,11 @@ class ToolCallDelta(AgentEvent):
 
 @dataclass(frozen=True, slots=True)
 class ModelCallCompleted(AgentEvent):
-    """A model step was stored, or a client call was counted before a model wrapper's question (8.6)."""
+    """A model step was stored, or a client call was counted before a model wrapper's question (8.6).
+
+    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until its
+    first piece where it was streamed. Two events that differ in these alone are equal.
+    """
 
     name: ClassVar[str] = "agent.model-call-completed"
     durable: ClassVar[bool] = True
@@ -83,6 +87,8 @@ class ModelCallCompleted(AgentEvent):
     attempts: int
     tool_calls: int
     usage: Usage | None = None
+    seconds: float = field(default=0.0, compare=False)
+    first_token: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

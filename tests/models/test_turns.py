@@ -220,3 +220,29 @@ async def test_a_key_is_in_no_checkpoint_event_or_widget_state(server: ProviderS
         assert [text for text in shown if KEY in text] == []
         assert [path.name for path in files_of(tmp_path) if KEY.encode() in path.read_bytes()] == []
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+class Clock:
+    """Moves by itself: each look at it is a second later than the one before."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize(("stream", "first"), [(False, None), (True, 1.0)], ids=["whole", "streamed"])
+async def test_the_times_of_a_call_are_kept_with_its_usage(
+    server: ProviderServer, stream: bool, first: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """8.1: in the durable event, so that they outlive the process; until the first piece only where there are pieces."""
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())
+    agent = agent_of(OPENAI, server.script(OPENAI.reply(GOOD, stream=stream)), stream=stream)
+    await agent.run("go", thread_id="t")
+    records = await agent.runtime.checkpointer.events_after("t", 0)
+    payloads = [record.event.payload for record in records if getattr(record.event, "name", "") == told.ModelCallCompleted.name]
+    [done] = [told.decode(told.ModelCallCompleted.name, payload) for payload in payloads]
+    assert isinstance(done, told.ModelCallCompleted)
+    assert (done.usage, done.first_token, done.seconds) == (Usage(17, 5), first, 2.0 if stream else 1.0)
