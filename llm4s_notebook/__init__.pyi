@@ -54,6 +54,7 @@ from .models import calls as calls
 from .models import chat_client as chat_client
 from .review import GraphThread as GraphThread
 from .review import Session as Session
+from .review import compare as compare
 from .review import review as review
 from .widgets import Console as Console
 from .widgets import GraphView as GraphView

@@ -98,6 +98,11 @@ def how_to_wait(session: Session) -> str:
 # -- nobody is there -------------------------------------------------------------------------------------------------
 
 
+async def answered_from(session: Session, query: Any, answers: Answers | Reviewer | None) -> Any:
+    """Run a turn that nobody watches. Raises: PendingInterrupts naming what waits and has no answer; what ended the turn."""
+    return await _headless(session, query, answers, again=True)
+
+
 async def _headless(session: Session, query: Any, reviewer: Answers | Reviewer | None, again: bool) -> Any:
     answer = _Asked(reviewer) if callable(reviewer) else _Prepared(reviewer)
     result = await session.open(query, again=again)
