@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,6 +34,8 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
     monkeypatch.setattr(socket.socket, "connect_ex", guarded_ex)
+    # Each client reads the certificate authorities, which takes a tenth of a second; plain HTTP on loopback asks for none.
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_args, **_named: None)
     for name in (*KEYS, "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
 
