@@ -72,9 +72,12 @@ def fits_a_header(key: str) -> bool:
 
 
 def _key(value: object) -> object:
-    if isinstance(value, str) and not fits_a_header(value):
+    key = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if not isinstance(key, str):
+        return value
+    if not fits_a_header(key):
         raise ValueError("a key is ASCII text without spaces")
-    return SecretStr(value) if isinstance(value, str) else value
+    return SecretStr(key)
 
 
 class Options(BaseModel):

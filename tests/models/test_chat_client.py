@@ -13,6 +13,7 @@ import traceback
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.models import ProviderClient, RetryPolicy, chat_client
@@ -128,6 +129,7 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"base_url": "http://me:secret-word@host/v1"}, "base_url: an address holds no user name or password"),
     ({"base_url": "http://host/v1?key=secret-word"}, "base_url: an address has no query"),
     ({"api_key": f"{KEY}\n"}, "api_key: a key is ASCII text without spaces"),
+    ({"api_key": SecretStr(f"{KEY}\n")}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": f" {KEY}"}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": KEY.encode()}, "api_key"),
 ]
@@ -183,6 +185,7 @@ def test_a_client_shows_its_options_and_no_key() -> None:
     """M1.5: nor can it be pickled, which would write the key to a file."""
     client = chat_client("openai:m", api_key=KEY, base_url="http://127.0.0.1:9/v1", temperature=0.5)
     assert repr(client) == "chat_client('openai:m', temperature=0.5, base_url='http://127.0.0.1:9/v1')"
+    assert repr(client) == repr(chat_client("openai:m", api_key=SecretStr(KEY), base_url="http://127.0.0.1:9/v1", temperature=0.5))
     shown = [repr(client), str(client), repr(vars(client)), repr(client.options), client.options.model_dump_json()]
     assert [text for text in shown if KEY in text] == []
     for attempt in (pickle.dumps, copy.copy, copy.deepcopy):
