@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from llm4s_notebook.agent import Agent, AgentRun, Completed, tool
 from llm4s_notebook.agent import events as told
 from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.errors import ModelFailed, ProviderFailed, RunCancelled
-from llm4s_notebook.models import AssistantMessage, RetryPolicy, ToolCall, ToolMessage, Usage, UserMessage
+from llm4s_notebook.models import AssistantMessage, Completion, Delta, ModelRequest, RetryPolicy, ToolCall, ToolMessage, Usage, UserMessage
 from llm4s_notebook.review import Session
 
 from .dialects import ANTHROPIC, OPENAI, RESPONSES, Answer, Dialect
@@ -151,6 +152,26 @@ async def test_a_stream_that_is_left_closes_the_connection(dialect: Dialect, ser
     await pieces.aclose()
     assert await asyncio.to_thread(server.left.wait, 1)
     await client.aclose()
+
+
+async def test_a_stream_that_the_turn_cannot_read_is_closed_at_once() -> None:
+    """M3.4: not when somebody collects it; the error's traceback would keep it open."""
+    closed: list[bool] = []
+
+    class Odd:
+        async def complete(self, request: ModelRequest) -> Completion:
+            raise AssertionError("it is to stream")
+
+        async def stream(self, request: ModelRequest) -> AsyncIterator[Any]:
+            try:
+                yield Delta(text="x")
+                yield None
+            finally:
+                closed.append(True)
+
+    with pytest.raises(ModelFailed):
+        await Agent("assistant", Odd(), runtime=InMemoryCheckpointer(), stream=True).run("go")
+    assert closed == [True]
 
 
 @each_way
