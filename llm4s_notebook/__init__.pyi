@@ -51,9 +51,11 @@ from .models import ScriptedClient as ScriptedClient
 from .models import ToolCall as ToolCall
 from .models import ToolSpec as ToolSpec
 from .models import calls as calls
+from .models import chat_client as chat_client
 from .review import DecisionLog as DecisionLog
 from .review import GraphThread as GraphThread
 from .review import Session as Session
+from .review import compare as compare
 from .review import review as review
 from .widgets import Console as Console
 from .widgets import GraphView as GraphView

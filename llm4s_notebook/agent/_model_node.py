@@ -35,7 +35,7 @@ async def call_model(
     completion = await step.run(request)
     if completion is None:
         return _asks(family, member, step, answers, context)
-    announce(context, _completed(member, completion, step.attempts))
+    announce(context, _completed(member, completion, step.attempts, *step.times_of(completion)))
     message, secrets = hiding(member.secret_places, _stored(completion.message, context))
     command = Command().update(USAGE, UsageEntry(completion.model, completion.usage)).update(TURN, turn.stepped())
     return _routed(family, member, message, secrets, command, context)
@@ -63,8 +63,9 @@ def _stored(message: AssistantMessage, context: RunContext) -> AssistantMessage:
     return AssistantMessage(message.content, calls, f"{context.task_id}/assistant")
 
 
-def _completed(member: Member, completion: Completion, attempts: int) -> events.ModelCallCompleted:
-    return events.ModelCallCompleted(member.id, completion.model, attempts, len(completion.message.tool_calls), completion.usage)
+def _completed(member: Member, completion: Completion, attempts: int, seconds: float, first: float | None) -> events.ModelCallCompleted:
+    calls = len(completion.message.tool_calls)
+    return events.ModelCallCompleted(member.id, completion.model, attempts, calls, completion.usage, seconds, first)
 
 
 def _asks(family: Family, member: Member, step: ModelStep, answers: Sequence[GivenAnswer], context: RunContext) -> Suspend[Any, Any]:
@@ -72,9 +73,9 @@ def _asks(family: Family, member: Member, step: ModelStep, answers: Sequence[Giv
     asked = step.asked
     assert asked is not None  # the step ended without a completion
     usage = Command()
-    for attempt, completion in step.completions:
-        usage = usage.update(USAGE, UsageEntry(completion.model, completion.usage))
-        announce(context, _completed(member, completion, attempt))
+    for one in step.called:
+        usage = usage.update(USAGE, UsageEntry(one.completion.model, one.completion.usage))
+        announce(context, _completed(member, one.completion, one.attempt, one.seconds, one.first))
     request = MiddlewareQuestionRequest(
         agent=member.id,
         middleware=asked.middleware,

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
+from typing import cast
 
 from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
 from ..graph import RunContext
-from ..models import AssistantMessage, Completion, ModelRequest, StreamingChatClient, conversation_problems, message_problems
+from ..models import (
+    AssistantMessage,
+    Completion,
+    Delta,
+    ModelRequest,
+    StreamingChatClient,
+    ToolCallDelta,
+    conversation_problems,
+    message_problems,
+)
 from . import events
 from ._asked import Asked
 from ._boundary import check_asker
@@ -23,11 +34,24 @@ class _QuestionRaised(BaseException):
     """A question on its way out through the wrappers around it. The step has noted it already; nobody can swallow it (D3)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One client call that gave a completion: its attempt number, and the seconds until the first piece and until the end.
+
+    `first` is None where the answer came as a whole.
+    """
+
+    attempt: int
+    completion: Completion
+    seconds: float
+    first: float | None
+
+
 @dataclass(slots=True)
 class ModelStep:
     """What one task of a model node does with its wrappers; used once.
 
-    `completions` are those the client returned, each with its attempt number; `asked` is the question that ends the step,
+    `called` are the client calls that gave a completion; `asked` is the question that ends the step,
     and once it is noted nothing is called again.
     """
 
@@ -37,10 +61,11 @@ class ModelStep:
     checked: int
     """Messages of the built request that need no check: they were part of an earlier valid one (D17)."""
     attempts: int = 0
-    completions: list[tuple[int, Completion]] = field(default_factory=list[tuple[int, Completion]])
+    called: list[Called] = field(default_factory=list[Called])
     asked: Asked | None = None
     _misasked: ConfigError | None = None
     _built: ModelRequest | None = None
+    _first: float | None = None
     _watch: CancelWatch = field(init=False)
     _own: RunContext = field(init=False)
 
@@ -80,6 +105,11 @@ class ModelStep:
         self._watch.check_seen()
         if self.asked is not None or self._misasked is not None:
             raise _QuestionRaised
+
+    def times_of(self, completion: Completion) -> tuple[float, float | None]:
+        """Seconds the call took that gave this completion, and until its first piece; a changed one counts as the last call's."""
+        same = [one for one in self.called if one.completion is completion] or self.called[-1:]
+        return (same[-1].seconds, same[-1].first) if same else (0.0, None)
 
     async def _layer(self, depth: int, request: ModelRequest) -> Completion:
         if depth == len(self.member.stack.model):
@@ -135,6 +165,7 @@ class ModelStep:
         attempt = self.attempts
         if self.context.followed:
             announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+        begun, self._first = perf_counter(), None
         try:
             made: object = await self._complete(request, attempt)
         except asyncio.CancelledError:
@@ -144,7 +175,9 @@ class ModelStep:
             raise self._model_failed(cause) from cause
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
-        self.completions.append((attempt, made))
+        self.attempts = max(self.attempts, attempt + made.attempts - 1)
+        first = None if self._first is None else self._first - begun
+        self.called.append(Called(self.attempts, made, perf_counter() - begun, first))
         return made
 
     async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
@@ -152,13 +185,30 @@ class ModelStep:
         if not self.member.stream or not isinstance(client, StreamingChatClient):
             return await client.complete(request)
         completion: Completion | None = None
-        async for delta in client.stream(request):
-            if delta.thinking:
-                announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
-            if delta.text:
-                announce(self.context, events.TextDelta(attempt, delta.text))
-            completion = delta.completion or completion
+        pieces = client.stream(request)
+        try:
+            async for delta in pieces:
+                if self._first is None:
+                    self._first = perf_counter()
+                if delta.again:
+                    attempt = self.attempts = attempt + 1
+                    announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+                if delta.thinking:
+                    announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
+                if delta.text:
+                    announce(self.context, events.TextDelta(attempt, delta.text))
+                if delta.tool_call is not None:
+                    announce(self.context, self._call_piece(attempt, delta.tool_call))
+                completion = delta.completion or completion
+        finally:
+            if isinstance(pieces, AsyncGenerator):  # closed now and not when it is collected, so that the connection ends here (M3.4)
+                await cast("AsyncGenerator[Delta]", pieces).aclose()
         return completion
+
+    def _call_piece(self, attempt: int, piece: ToolCallDelta) -> events.ToolCallDelta:
+        """Without its text where the tool has secret arguments: a piece cannot be told from a piece of a secret (3.8.2)."""
+        text = "" if piece.name in self.member.secret_places else piece.arguments
+        return events.ToolCallDelta(attempt, piece.index, piece.id, piece.name, text)
 
     def _model_failed(self, cause: Exception) -> ModelFailed:
         return ModelFailed(cause=cause, node_id=self.context.node_id, task_id=self.context.task_id)

@@ -6,7 +6,7 @@ A durable event never holds message text. `decode` turns a record of a subscript
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -58,8 +58,28 @@ class ThinkingDelta(AgentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCallDelta(AgentEvent):
+    """A piece of a call that is still being written: `arguments` continues the JSON text of call number `index`, from 0.
+
+    It is empty for a tool with secret arguments (3.8.2).
+    """
+
+    name: ClassVar[str] = "agent.tool-call-delta"
+    durable: ClassVar[bool] = False
+    attempt: int
+    index: int
+    call_id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCallCompleted(AgentEvent):
-    """A model step was stored, or a client call was counted before a model wrapper's question (8.6)."""
+    """A model step was stored, or a client call was counted before a model wrapper's question (8.6).
+
+    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until its
+    first piece where it was streamed. Two events that differ in these alone are equal.
+    """
 
     name: ClassVar[str] = "agent.model-call-completed"
     durable: ClassVar[bool] = True
@@ -68,6 +88,8 @@ class ModelCallCompleted(AgentEvent):
     attempts: int
     tool_calls: int
     usage: Usage | None = None
+    seconds: float = field(default=0.0, compare=False)
+    first_token: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +156,7 @@ _KINDS: Mapping[str, type[AgentEvent]] = {
         ModelCallStarted,
         TextDelta,
         ThinkingDelta,
+        ToolCallDelta,
         ModelCallCompleted,
         ToolCallStarted,
         ToolCallResult,

@@ -14,8 +14,9 @@ Llm4sError
 │   ├─ NodeFailed ─ ToolFailed · MiddlewareFailed · ModelFailed
 │   ├─ UndeclaredWrite · InvalidRoute · StateUpdateFailed · UnsatisfiedJoin
 │   └─ SuperstepLimitExceeded · DeadlineExceeded · RunCancelled · RunCrashed · CheckpointWriteFailed
-└─ StoreError         a store refused; seen by authors of stores
-    └─ InvalidCommit · StaleClaim · StoreUnavailable
+├─ StoreError         a store refused; seen by authors of stores
+│   └─ InvalidCommit · StaleClaim · StoreUnavailable
+└─ ProviderFailed     a model's provider gave no usable answer; in a turn the cause of ModelFailed
 ```
 
 Every error says what happened, where, and what to do next: `what`, `where` and `next_step`. In a notebook cell
@@ -25,6 +26,7 @@ these three lines are all that is printed; `%tb` shows the traceback.
 from __future__ import annotations
 
 from ._base import Llm4sError, printable, text_of
+from ._provider_failed import ProviderFailed, ProviderFault
 from ._refusal import (
     NOTHING,
     CheckpointConflict,
@@ -103,6 +105,8 @@ __all__ = [
     "NotSuspended",
     "NothingToRecover",
     "PendingInterrupts",
+    "ProviderFailed",
+    "ProviderFault",
     "Refusal",
     "Refused",
     "ReplayUnavailable",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ._base import Llm4sError, said_by, text_of
+from ._provider_failed import ProviderFailed
 
 
 class RunError(Llm4sError):
@@ -65,11 +66,18 @@ class MiddlewareFailed(NodeFailed):
 
 
 class ModelFailed(NodeFailed):
-    """The chat client raised, or its message cannot be stored (1.3.5)."""
+    """The chat client raised, or its message cannot be stored (1.3.5). A ProviderFailed says the next step (M4.1)."""
 
     def __init__(self, *, cause: BaseException, node_id: str = "", task_id: str = "") -> None:
-        super().__init__(node_id=node_id, task_id=task_id, cause=cause, what=f"model call: {said_by(cause)}")
-        self.recoverable = True
+        told = cause if isinstance(cause, ProviderFailed) else None
+        super().__init__(
+            node_id=node_id,
+            task_id=task_id,
+            cause=cause,
+            what=f"model call: {said_by(cause)}",
+            next_step=None if told is None else told.next_step,
+        )
+        self.recoverable = True if told is None else told.recoverable
 
 
 class UndeclaredWrite(RunError):

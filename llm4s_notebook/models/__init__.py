@@ -1,9 +1,11 @@
-"""Messages, the chat client protocol and a scripted client. Knows nothing of graphs or agents."""
+"""Messages, the chat client protocol, a client for real providers and a scripted one. Knows nothing of graphs or agents."""
 
-from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatClient, ToolHints, ToolSpec
+from ._chat_client import ProviderClient, chat_client
+from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatClient, ToolCallDelta, ToolHints, ToolSpec
 from ._conversation import call_id_problems, conversation_problems, message_problems
 from ._json import FrozenDict, FrozenList, Json, compact, freeze, json_bytes, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
+from ._options import RetryPolicy
 from ._scripted import BreaksOff, ScriptedClient, ScriptExhausted, calls
 from ._usage import ModelUsage, Usage, UsageSummary
 
@@ -19,11 +21,14 @@ __all__ = [
     "Message",
     "ModelRequest",
     "ModelUsage",
+    "ProviderClient",
+    "RetryPolicy",
     "ScriptExhausted",
     "ScriptedClient",
     "StreamingChatClient",
     "SystemMessage",
     "ToolCall",
+    "ToolCallDelta",
     "ToolHints",
     "ToolMessage",
     "ToolResultOutcome",
@@ -33,6 +38,7 @@ __all__ = [
     "UserMessage",
     "call_id_problems",
     "calls",
+    "chat_client",
     "compact",
     "conversation_problems",
     "freeze",

@@ -47,20 +47,42 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model call gave; `usage` is None where the provider told none (1.5.3)."""
+    """What a model call gave; `usage` is None where the provider told none (1.5.3).
+
+    `attempts` counts the requests sent for it, those that failed and were sent again included (M4.2).
+    """
 
     message: AssistantMessage
     usage: Usage | None = None
     model: str = "unknown"
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of a call that is still being written: `arguments` continues the JSON text of call number `index` (from 0).
+
+    The first piece of a call carries its `id` and `name`; the later ones repeat them.
+    """
+
+    index: int
+    id: str
+    name: str
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One piece of a streamed completion; exactly the last one carries the whole `completion`."""
+    """One piece of a streamed completion; exactly the last one carries the whole `completion`.
+
+    With `again` the request is sent once more: what was streamed before is void (M3.3).
+    """
 
     text: str = ""
     thinking: str = ""
     completion: Completion | None = None
+    tool_call: ToolCallDelta | None = None
+    again: bool = False
 
 
 class ChatClient(Protocol):
@@ -76,5 +98,5 @@ class StreamingChatClient(Protocol):
     """A chat client that can also give its completion in pieces."""
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Yield text as it comes and, last, the whole completion."""
+        """Yield text and calls as they come and, last, the whole completion. Closing the iterator ends the request."""
         ...

@@ -5,6 +5,7 @@ Knows no notebook and no front end; `register` is where one hands itself in.
 
 from ._breakpoints import Breakpoints
 from ._callable import make_callable
+from ._compare import ComparedTurn, Comparison, compare
 from ._decision_log import DecisionLog
 from ._decision_record import DecisionRecord
 from ._decisions import Decisions
@@ -17,6 +18,8 @@ from ._texts import TextChanges, TextRefusal, TextReviewer, TextSession, TextTab
 
 __all__ = [
     "Breakpoints",
+    "ComparedTurn",
+    "Comparison",
     "DecisionLog",
     "DecisionRecord",
     "Decisions",
@@ -31,6 +34,7 @@ __all__ = [
     "TextTable",
     "TextVerdict",
     "UnusedDecisions",
+    "compare",
     "register",
     "review",
 ]

@@ -112,6 +112,11 @@ def how_to_wait(session: Session) -> str:
 Given: TypeAlias = Answers | Reviewer | DecisionLog | Decisions | None
 
 
+async def answered_from(session: Session, query: Any, answers: Given) -> Any:
+    """Run a turn that nobody watches. Raises: PendingInterrupts naming what waits and has no answer; what ended the turn."""
+    return await _headless(session, query, answers, again=True)
+
+
 async def _headless(session: Session, query: Any, reviewer: Given, again: bool) -> Any:
     answer = await _answering(session, query, reviewer)
     result = await session.open(query, again=again)

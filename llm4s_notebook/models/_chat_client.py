@@ -1,0 +1,196 @@
+"""A chat client over the provider library: one request at a time, sent again by a stated policy (M1 - M4)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from ._client import Completion, Delta, ModelRequest, ToolCallDelta
+from ._conversation import message_problems
+from ._json import Json, compact
+from ._options import Options
+from ._provider_faults import Failure, failure_of
+from ._provider_messages import AnswerUnfit, received, sent_messages, sent_tools
+from ._providers import Access, Provider, provider_of
+
+if TYPE_CHECKING:
+    from pydantic_ai import messages as theirs
+    from pydantic_ai.models import Model
+
+
+def chat_client(model: str, **options: Any) -> ProviderClient:
+    """A client for "provider:model", such as "openai:gpt-5" or "anthropic:claude-sonnet-4-5" (M1).
+
+    `base_url` names another server with that provider's interface: `chat_client("openai:llama3.2", base_url="http://localhost:11434/v1")`
+    for Ollama, vLLM or llama.cpp. `api_key` is read from the environment where it is not given; with a `base_url` it is not.
+    Further options: `temperature`, `top_p`, `max_tokens`, `seed`, `stop`, `timeout` (seconds without a byte from the server, 600)
+    and `retry`, a RetryPolicy. The provider library is imported here, not before.
+
+    Raises: ConfigError for an unknown provider or option, a wrong value, a missing extra or a missing key.
+    """
+    provider, name = provider_of(model)
+    checked = Options.of(options)
+    provider.check(options)
+    access = provider.access(checked.base_url, None if checked.api_key is None else checked.api_key.get_secret_value())
+    provider.load()
+    return ProviderClient(provider, name, access, checked)
+
+
+class ProviderClient:
+    """A model of a provider; made by `chat_client`. May be used from several loops and threads: each loop has its own connections.
+
+    Its `repr` shows the model, the address and the options, never the key.
+    """
+
+    def __init__(self, provider: Provider, name: str, access: Access, options: Options) -> None:
+        self.model = f"{provider.name}:{name}"
+        self.options = options
+        self._provider = provider
+        self._name = name
+        self._access = access
+        self._models: dict[asyncio.AbstractEventLoop, Model[Any]] = {}
+        self._lock = threading.Lock()
+        self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self._chance: Callable[[], float] = random.random
+
+    def __repr__(self) -> str:
+        given = {name: value for name, value in self.options if name in self.options.model_fields_set and name != "api_key"}
+        return f"chat_client({', '.join([repr(self.model), *(f'{name}={value!r}' for name, value in given.items())])})"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        raise TypeError("a chat client holds a key and is not pickled or copied; make another with chat_client(…)")
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        """Answer the request with one assistant message.
+
+        Raises: ProviderFailed (M4.1), once the request is not sent again.
+        """
+        attempt = 1
+        while True:
+            made = await self._attempt(request, attempt)
+            if isinstance(made, Completion):
+                return made
+            await self._wait(made, attempt)
+            attempt += 1
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Delta, None]:
+        """The answer in pieces, the completion last; a piece with `again` voids those before it (M3).
+
+        Raises: ProviderFailed (M4.1), once the request is not sent again.
+        """
+        attempt = 1
+        while True:
+            failure: Failure | None = None
+            try:
+                async with contextlib.aclosing(self._pieces(request, attempt)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except Exception as error:
+                failure = failure_of(error, self._access.key)
+            if failure is None:
+                return
+            await self._wait(failure, attempt)
+            attempt += 1
+            yield Delta(again=True)
+
+    async def aclose(self) -> None:
+        """Close the connections of the loop that this is called on; the client may be used again."""
+        with self._lock:
+            model = self._models.pop(asyncio.get_running_loop(), None)
+        if model is not None:
+            async with model:
+                pass  # the library closes what it opened when it is left
+
+    async def _attempt(self, request: ModelRequest, attempt: int) -> Completion | Failure:
+        from pydantic_ai import direct
+
+        try:
+            response = await direct.model_request(
+                self._model(),
+                sent_messages(request.messages, marks_errors=self._provider.marks_errors),
+                model_settings=self._settings(),
+                model_request_parameters=sent_tools(request.tools),
+            )
+            return self._checked(response, attempt, streamed=False)
+        except Exception as error:
+            return failure_of(error, self._access.key)
+
+    async def _pieces(self, request: ModelRequest, attempt: int) -> AsyncGenerator[Delta, None]:
+        from pydantic_ai import direct
+
+        async with direct.model_request_stream(
+            self._model(),
+            sent_messages(request.messages, marks_errors=self._provider.marks_errors),
+            model_settings=self._settings(),
+            model_request_parameters=sent_tools(request.tools),
+        ) as response:
+            calls: dict[int, ToolCallDelta] = {}
+            try:
+                async for event in response:
+                    if (piece := _piece(event, calls)) is not None:
+                        yield piece
+            finally:
+                with contextlib.suppress(Exception):  # what is already closed may say so
+                    await response.cancel()  # not every SDK closes the connection of a stream that is left (M3.4)
+            completion = self._checked(response.get(), attempt, streamed=True)
+        yield Delta(completion=completion)
+
+    def _checked(self, response: theirs.ModelResponse, attempt: int, *, streamed: bool) -> Completion:
+        priced = self._access.base_url is None  # the list knows the providers' own models, not who else serves one of that name
+        completion = received(response, model=self._name, streamed=streamed, attempts=attempt, priced=priced)
+        if problems := message_problems(completion.message):
+            raise AnswerUnfit("bad-answer", "; ".join(problems))
+        return completion
+
+    async def _wait(self, failure: Failure, attempt: int) -> None:
+        """Wait before the next request. Raises: ProviderFailed when there is none."""
+        seconds = self.options.retry.wait_before(attempt + 1, failure.retry_after, self._chance) if failure.passing else None
+        if seconds is None:
+            raise failure.error(self.model, attempt)
+        await self._sleep(seconds)
+
+    def _settings(self) -> Any:
+        return self.options.settings()
+
+    def _model(self) -> Model[Any]:
+        """The library's model for this loop: its connections belong to the loop that opened them (D23)."""
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            model = self._models.get(loop)
+            if model is None:
+                for over in [other for other in self._models if other.is_closed()]:
+                    del self._models[over]
+                model = self._models[loop] = self._provider.make(self._name, self._access)
+        return model
+
+
+def _piece(event: object, calls: dict[int, ToolCallDelta]) -> Delta | None:
+    """What one event of the library adds; `calls` holds the calls begun so far, by the library's index."""
+    from pydantic_ai import messages as theirs
+
+    match event:
+        case theirs.PartStartEvent(part=theirs.TextPart(content=text)):
+            return Delta(text=text) if text else None
+        case theirs.PartDeltaEvent(delta=theirs.TextPartDelta(content_delta=text)):
+            return Delta(text=text) if text else None
+        case theirs.PartStartEvent(part=theirs.ThinkingPart(content=text)):
+            return Delta(thinking=text) if text else None
+        case theirs.PartDeltaEvent(delta=theirs.ThinkingPartDelta(content_delta=text)):
+            return Delta(thinking=text) if text else None
+        case theirs.PartStartEvent(index=at, part=theirs.ToolCallPart() as part):
+            number = calls[at].index if at in calls else len(calls)
+            calls[at] = ToolCallDelta(number, part.tool_call_id, part.tool_name)
+            return Delta(tool_call=_continued(calls[at], part.args))
+        case theirs.PartDeltaEvent(index=at, delta=theirs.ToolCallPartDelta(args_delta=args)) if at in calls and args:
+            return Delta(tool_call=_continued(calls[at], args))
+        case _:
+            return None
+
+
+def _continued(call: ToolCallDelta, args: Json) -> ToolCallDelta:
+    text = args if isinstance(args, str) else compact(args) if args else ""
+    return ToolCallDelta(call.index, call.id, call.name, text)

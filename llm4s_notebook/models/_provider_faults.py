@@ -1,0 +1,160 @@
+"""What a provider's error means: whether the request is sent again, and what a person can do (M4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+from ..errors import ProviderFailed, ProviderFault, text_of
+from ._provider_messages import AnswerUnfit
+from ._scrub import without_key
+
+_LONGEST = 300
+_AGAIN = "recover(thread_id) asks the model again"
+
+
+class Fault(NamedTuple):
+    """What is done about one kind of fault."""
+
+    passing: bool
+    """It may be gone when the request is sent again."""
+    said: str
+    next_step: str
+
+
+FAULTS: dict[ProviderFault, Fault] = {
+    "rate-limit": Fault(True, "the provider's rate limit is reached", f"wait a while, then {_AGAIN}"),
+    "overloaded": Fault(True, "the provider is overloaded or out of service", f"wait a while, then {_AGAIN}"),
+    "server": Fault(True, "the provider failed", f"wait a while, then {_AGAIN}"),
+    "timeout": Fault(True, "the provider did not answer in time", f"{_AGAIN}; a longer timeout=… gives a slow model more time"),
+    "connection": Fault(True, "the connection failed", f"check the network and base_url=…, then {_AGAIN}"),
+    "truncated": Fault(True, "the answer broke off", _AGAIN),
+    "bad-answer": Fault(True, "the answer cannot be used", f"{_AGAIN}; if it keeps failing, change the prompt or the model"),
+    "quota": Fault(False, "the account's quota or credit is used up", f"top up the account or take another key, then {_AGAIN}"),
+    "content-filter": Fault(
+        False,
+        "the content filter refused",
+        "change the prompt or the model and call recover(thread_id), or give the turn up with abandon(thread_id)",
+    ),
+    "context-window": Fault(
+        False,
+        "the conversation is longer than the model's context window",
+        "take a model with a larger window and call recover(thread_id), or begin a new thread with a shorter history=…",
+    ),
+    "max-tokens": Fault(False, "the answer is longer than max_tokens", "give the client a larger max_tokens=…, then recover(thread_id)"),
+    "authentication": Fault(False, "the provider does not accept the key", "make a client with a valid key, then recover(thread_id)"),
+    "not-found": Fault(
+        False, "the provider does not know this model or address", "correct the model's name or base_url=…, then recover(thread_id)"
+    ),
+    "rejected": Fault(False, "the provider rejected the request", "correct what it names, then recover(thread_id)"),
+    "unexpected": Fault(False, "the provider library failed", _AGAIN),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One request that failed. `said` is free of the key."""
+
+    fault: ProviderFault
+    said: str
+    status: int | None = None
+    retry_after: float | None = None
+
+    @property
+    def passing(self) -> bool:
+        return FAULTS[self.fault].passing
+
+    def error(self, model: str, attempts: int) -> ProviderFailed:
+        """What is raised once the request is not sent any more."""
+        known = FAULTS[self.fault]
+        status = f" (HTTP {self.status})" if self.status is not None else ""
+        asked = f"; asked {attempts} times" if attempts > 1 else ""
+        next_step = known.next_step
+        if self.retry_after is not None:
+            next_step = f"the provider asks to wait {self.retry_after:.0f} s; {next_step}"
+        return ProviderFailed(
+            f"{known.said}{status}: {self.said}{asked}",
+            fault=self.fault,
+            model=model,
+            next_step=next_step,
+            attempts=attempts,
+            status=self.status,
+            retry_after=self.retry_after,
+            recoverable=known.passing,
+        )
+
+
+def failure_of(error: Exception, key: str) -> Failure:
+    """What an error of the provider library, its SDK or its transport means."""
+    status = getattr(error, "status_code", None)
+    retry_after = getattr(error, "retry_after", None)
+    return Failure(
+        _fault_of(error),
+        _said_by(error, key),
+        status if isinstance(status, int) else None,
+        float(retry_after) if isinstance(retry_after, int | float) else None,
+    )
+
+
+def _fault_of(error: Exception) -> ProviderFault:
+    from pydantic_ai import exceptions as theirs
+
+    if isinstance(error, AnswerUnfit):
+        return error.fault
+    if isinstance(error, theirs.ModelAPIError) and error.provider_error_code in ("content_filter", "content_policy_violation"):
+        return "content-filter"
+    kinds: tuple[tuple[type[Exception], ProviderFault], ...] = (
+        (theirs.ModelRateLimitError, "rate-limit"),
+        (theirs.ModelQuotaExceededError, "quota"),
+        (theirs.ModelUnavailableError, "overloaded"),
+        (theirs.ModelServerError, "server"),
+        (theirs.ModelRequestTimeout, "timeout"),
+        (theirs.ModelTimeoutError, "timeout"),
+        (theirs.ModelConnectionError, "connection"),
+        (theirs.ModelContextWindowExceededError, "context-window"),
+        (theirs.ModelAuthenticationError, "authentication"),
+        (theirs.ModelNotFoundError, "not-found"),
+        (theirs.ModelRequestRejectedError, "rejected"),
+        (theirs.ContentFilterError, "content-filter"),
+        (theirs.UnexpectedModelBehavior, "bad-answer"),
+        (theirs.UserError, "rejected"),
+    )
+    for kind, fault in kinds:
+        if isinstance(error, kind):
+            return fault
+    if isinstance(error, theirs.ModelHTTPError):
+        return "server" if error.status_code >= 500 or error.status_code in (408, 409, 425) else "rejected"
+    return _fault_of_transport(error)
+
+
+def _fault_of_transport(error: Exception) -> ProviderFault:
+    """What the library let through as it came: httpx, a broken chunk, a socket."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if names & {"TimeoutException", "TimeoutError"}:
+        return "timeout"
+    if names & {"TransportError", "StreamError", "OSError"}:
+        return "connection"
+    if names & {"JSONDecodeError", "UnicodeDecodeError", "UnknownApiResponseError"}:
+        return "truncated"
+    return "bad-answer" if "ModelAPIError" in names or "ValidationError" in names else "unexpected"
+
+
+def _said_by(error: Exception, key: str) -> str:
+    """The provider's own sentence where it sent one, else the error's; one line, without the key, not endless."""
+    body: Any = getattr(error, "body", None)
+    said = _message_in(body) or text_of(error) or type(error).__name__
+    if not isinstance(error, AnswerUnfit) and not _message_in(body):
+        said = f"{type(error).__name__}: {said}"
+    line = " ".join(without_key(said, key).split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
+
+
+def _message_in(body: Any) -> str | None:
+    """`error.message`, or `message`, of an error's body."""
+    if not isinstance(body, dict):
+        return None
+    found = cast("dict[str, Any]", body)
+    if "error" in found:
+        return _message_in(found["error"])
+    said = found.get("message")
+    return said if isinstance(said, str) and said.strip() else None

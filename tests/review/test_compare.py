@@ -1,0 +1,150 @@
+"""Two agents on the same queries, side by side (M5)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from llm4s_notebook.agent import Agent, Completed, NeedsApproval, PendingReview, Suspended, ToolContext, tool
+from llm4s_notebook.checkpoint import InMemoryCheckpointer
+from llm4s_notebook.errors import ConfigError, DecisionMismatch, ModelFailed
+from llm4s_notebook.graph import Answer
+from llm4s_notebook.models import ScriptedClient, ToolCall, calls
+from llm4s_notebook.review import Comparison, DecisionLog, Session, compare
+
+
+@tool
+async def deploy(version: str, context: ToolContext) -> str | NeedsApproval:
+    """Deploy a version."""
+    return f"{version} is live" if context.approved else NeedsApproval("it is dangerous")
+
+
+def agent_of(*steps: Any, id: str = "assistant", **settings: Any) -> Agent:
+    return Agent(id, ScriptedClient(*steps), tools=[deploy], runtime=InMemoryCheckpointer(), **settings)
+
+
+CALLING = calls(ToolCall("c1", "deploy", {"version": "1.4.0"}))
+
+
+class Clock:
+    """A second later at each look."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+async def test_each_query_is_run_on_both_and_shown_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """M5.1, M5.2: a before b; usage and times of the model calls of each."""
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())
+    a = agent_of("short", "yes")
+    b = a.with_(system_prompt="Be long.", client=ScriptedClient("a long answer", "yes, of course"), stream=True)
+    made = await compare(a, b, ["Why?", "Really?"])
+    assert [[(turn.side, turn.query, turn.status) for turn in pair] for pair in made.pairs] == [
+        [("a", query, "Completed"), ("b", query, "Completed")] for query in ("Why?", "Really?")
+    ]
+    assert [(row["answer"], row["model_calls"], row["input_tokens"], row["output_tokens"]) for row in made.to_records()] == [
+        ("short", 1, 10, 20),
+        ("a long answer", 1, 10, 20),
+        ("yes", 1, 10, 20),
+        ("yes, of course", 1, 10, 20),
+    ]
+    assert [(row["seconds"], row["first_token"]) for row in made.to_records()] == [(1.0, None), (2.0, 1.0)] * 2
+    assert len({row["thread_id"] for row in made.to_records()}) == 4
+
+
+@pytest.mark.parametrize("given", ["a function", "a dict", "an iterator"])
+async def test_the_same_answers_serve_every_turn(given: str) -> None:
+    """M5.1: also those that can be read only once."""
+
+    def approve(pending: PendingReview) -> Answer:
+        return pending.approve()
+
+    a, b = agent_of(CALLING, "a done", CALLING, "a again"), agent_of(CALLING, "b done", CALLING, "b again")
+    waiting = await agent_of(CALLING).run("go")
+    answer = waiting.pending[0].approve()
+    answers: Any = {"a function": approve, "a dict": {answer.id: answer.value}, "an iterator": iter([answer])}[given]
+    assert answer.id == "2.0"  # that of the first call on any new thread (1.1.6)
+    made = await compare(a, b, ["go", "once more"], answers=answers)
+    assert [row["answer"] for row in made.to_records()] == ["a done", "b done", "a again", "b again"]
+
+
+async def test_a_turn_that_waits_or_fails_does_not_end_the_others() -> None:
+    """M5.1: what waits is shown as it waits, an error as itself."""
+    a, b = agent_of(CALLING, ConnectionError("line <cut>"), "fine"), agent_of("one", "two", "three")
+    made = await compare(a, b, ["first", "second", "third"])
+    assert [row["status"] for row in made.to_records()] == ["Suspended", "Completed", "Failed", "Completed", "Completed", "Completed"]
+    waiting, failed = made.pairs[0][0], made.pairs[1][0]
+    assert waiting.result is not None
+    assert isinstance(waiting.result.status, Suspended)
+    assert isinstance(failed.error, ModelFailed)
+    assert "line <cut>" in made.to_records()[2]["error"]
+    shown = made._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "line &lt;cut&gt;" in shown
+    assert "approval of deploy" in shown
+    assert "line <cut>" in str(made)
+
+
+async def test_what_was_written_is_shown_and_not_run() -> None:
+    """M5.2, W5.7."""
+    made = await compare(agent_of("<script>alert(1)</script>"), agent_of("<b>x</b>"), "<i>why</i>")
+    shown = made._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert [tag for tag in ("<script>", "<b>", "<i>") if tag in shown] == []
+    assert [text for text in ("&lt;script&gt;", "&lt;b&gt;x", "&lt;i&gt;why") if text not in shown] == []
+
+
+async def test_the_rows_make_a_dataframe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """M5.2: with pandas where it is, and a word on how to go on where it is not."""
+    made = await compare(agent_of("one"), agent_of("two"), ["go"])
+    frame = SimpleNamespace(DataFrame=lambda rows, columns: (rows, columns))
+    monkeypatch.setitem(sys.modules, "pandas", frame)  # pyright: ignore[reportArgumentType]  # what compare asks of it
+    assert made.to_dataframe() == (made.to_records(), list(made.to_records()[0]))
+    monkeypatch.setitem(sys.modules, "pandas", None)  # pyright: ignore[reportArgumentType]  # what an import takes for missing
+    with pytest.raises(ConfigError, match="pip install pandas"):
+        made.to_dataframe()
+
+
+async def test_recorded_decisions_serve_both_agents(tmp_path: Path) -> None:
+    """M5.1, L3.1: the turn that was recorded with the same query; an agent that shows something else ends with that error."""
+    log = DecisionLog(tmp_path / "log.jsonl")
+    session = Session(agent_of(CALLING, "done"), "t", decisions=log)
+    await session.run("Release it.")
+    await session.answer([session.result.approve(session.result.pending[0].id)])
+    other = calls(ToolCall("c1", "deploy", {"version": "9.9.9"}))
+    made = await compare(agent_of(CALLING, "one"), agent_of(other, "two"), "Release it.", answers=log)
+    [(a, b)] = made.pairs
+    assert a.result is not None
+    assert (a.status, a.result.status) == ("Completed", Completed("one"))
+    assert isinstance(b.error, DecisionMismatch)
+    assert "9.9.9" in str(b.error)
+
+
+@pytest.mark.parametrize(("queries", "says"), [([], "there is no query"), (["ok", " "], "query 2"), ([None], "query 1"), ("", "query 1")])
+async def test_queries_that_cannot_be_run_are_refused_before_a_model_is_called(queries: Any, says: str) -> None:
+    """M5.1, D2."""
+    client = ScriptedClient("x")
+    with pytest.raises(ConfigError, match=says):
+        await compare(Agent("a", client), Agent("b", client), queries)
+    assert client.requests == []
+
+
+async def test_only_agents_are_compared() -> None:
+    """M5.1."""
+    wrong: Any = ScriptedClient("x")
+    with pytest.raises(ConfigError, match="b is no Agent but ScriptedClient"):
+        await compare(agent_of("x"), wrong, ["go"])
+
+
+async def test_one_query_may_be_given_as_a_text() -> None:
+    """M5.1."""
+    made = await compare(agent_of("one"), agent_of("two"), "go")
+    assert isinstance(made, Comparison)
+    [(a, b)] = made.pairs
+    assert (a.result and a.result.status, b.result and b.result.status) == (Completed("one"), Completed("two"))
