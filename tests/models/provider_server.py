@@ -125,8 +125,12 @@ class ProviderServer:
             head = [f"HTTP/1.1 {reply.status} scripted", f"content-type: {reply.content_type}", "transfer-encoding: chunked"]
             head += [f"{name}: {value}" for name, value in reply.headers.items()]
             connection.sendall("\r\n".join([*head, "", ""]).encode())
-        for piece in reply.pieces:
-            connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+        try:
+            for piece in reply.pieces:
+                connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece))
+        except ConnectionError:  # whoever left does not wait for the last piece
+            self.left.set()
+            raise
         if reply.ending == "end":
             connection.sendall(b"0\r\n\r\n")
             return True
