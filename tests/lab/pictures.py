@@ -17,29 +17,29 @@ from playwright.sync_api import Locator, expect, sync_playwright
 from .agents import AGENT
 from .conftest import launch
 from .console_page import ConsolePage
-from .driver import Lab
+from .driver import Lab, Notebook
 from .server import lab_server
 
 Theme = Literal["light", "dark"]
 LESSONS = Path(__file__).parents[2] / "notebooks"
 
 
-def _lesson_1(lab: Lab, folder: str, upto: str) -> ConsolePage:
-    """Lesson 1, run up to the cell that contains a text; the console it shows."""
+def _lesson(lab: Lab, name: str, folder: str, upto: str) -> tuple[Notebook, int]:
+    """A lesson, run up to the code cell that contains a text, and that cell's index."""
     (lab.server.root / folder).mkdir()
-    shutil.copy(LESSONS / "01_a_turn_that_waits.ipynb", lab.server.root / folder / "lesson.ipynb")
-    notebook = lab.open(f"{folder}/lesson.ipynb")
+    shutil.copy(LESSONS / name, lab.server.root / folder / name)
+    notebook = lab.open(f"{folder}/{name}")
     sources = notebook.sources()
     last = next(index for index, source in enumerate(sources) if source.startswith("code:") and upto in source)
     for index in range(last + 1):
         if sources[index].startswith("code:"):
             notebook.send(index)
-    return ConsolePage(notebook, last).wait()
+    return notebook, last
 
 
 def console(lab: Lab, theme: Theme) -> Locator:
     """A turn that waits in three ways: an approval being edited, a question filled in, the graph with a breakpoint."""
-    page = _lesson_1(lab, f"console-{theme}", "Console(session, query=QUERY)")
+    page = ConsolePage(*_lesson(lab, "01_a_turn_that_waits.ipynb", f"console-{theme}", "Console(session, query=QUERY)")).wait()
     page.card("MIDDLEWARE_QUESTION", "region").fill("value", "eu").send()
     approval = page.card("APPROVAL", "deploy")
     approval.click("edit")
@@ -66,11 +66,28 @@ def cards(lab: Lab, theme: Theme) -> Locator:
     return panel
 
 
+def texts(lab: Lab, theme: Theme) -> Locator:
+    """Lesson 3's 200 answers: three decided by keyboard, the next one open to be edited."""
+    notebook, cell = _lesson(lab, "03_what_guardrails_refuse.ipynb", f"texts-{theme}", "await review.run()")
+    review = notebook.cell(cell).locator('[data-testid="texts"]')
+    expect(review.get_by_test_id("texts-left")).to_contain_text("30 refused")
+    review.get_by_test_id("texts-row").first.click()
+    for key in ("a", "b", "a"):
+        at = str(review.get_by_test_id("texts-detail").get_attribute("data-position"))
+        lab.page.keyboard.press(key)
+        expect(review.get_by_test_id("texts-detail")).not_to_have_attribute("data-position", at)
+    lab.page.keyboard.press("e")
+    expect(review.locator("textarea").first).to_be_visible()
+    return review
+
+
 PICTURES: dict[str, tuple[Callable[[Lab, Theme], Locator], Theme]] = {
     "console-light": (console, "light"),
     "console-dark": (console, "dark"),
     "cards-light": (cards, "light"),
     "cards-dark": (cards, "dark"),
+    "texts-light": (texts, "light"),
+    "texts-dark": (texts, "dark"),
 }
 
 
