@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Desk } from "./desk";
+import { directionOf } from "./direction";
 
 /** The next thing to ask, and the buttons that start, stop and take up a turn. */
 export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
@@ -27,7 +28,7 @@ export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
             id={id}
             class="llm4s-input llm4s-textarea"
             data-testid="prompt"
-            dir="auto"
+            dir={directionOf(query)}
             rows={2}
             value={query}
             placeholder="Ask something … (Ctrl+Enter runs it)"

@@ -48,8 +48,10 @@ function sessionOf(text: string): SessionState {
     text,
     tool_calls: message.tool_calls.map((call) => ({ ...call, name: text, arguments: { [text]: text } })),
   }));
+  const nodes = session.graph.nodes.map((node) => ({ ...node, label: text, agent: text, id: node.role === "input" ? text : node.id }));
+  const graph = { ...session.graph, graph_id: text, nodes };
   const error = { type: text, what: text, where: text, next_step: text, at_ms: 0 };
-  return { ...session, pending, messages, error, notice: text, query: text, answer: text, title: text, status_text: text };
+  return { ...session, pending, messages, graph, error, notice: text, query: text, answer: text, title: text, status_text: text };
 }
 
 describe.each(Object.entries(TEXTS))("%s wherever text of others is shown (W5.7)", (name, text) => {

@@ -1,7 +1,11 @@
 import { describe, expect, it, vi } from "vitest";
 import { diffJson, diffText, pathText } from "../../src/view/diff";
+import { directionOf } from "../../src/view/direction";
 import { luminance } from "../../src/view/theme";
 import { agoText, clockText, durationText } from "../../src/view/time";
+import type { PendingCard } from "../../src/wire/index";
+import { readSession } from "../support/fixture";
+import { click, show, type } from "../support/show";
 
 describe("differences", () => {
   it("of texts, by words", () => {
@@ -91,5 +95,28 @@ describe("what is painted behind", () => {
   ])("%s is %s", (colour, what) => {
     const found = luminance(colour);
     expect(found === null ? "nothing" : found < 0.3 ? "dark" : "light").toBe(what);
+  });
+});
+
+describe("the direction of a field", () => {
+  it.each([
+    ["", "ltr"],
+    ["hello שלום", "ltr"],
+    ["שלום hello", "rtl"],
+    ["12, «مرحبا»", "rtl"],
+    ["٣ apples", "ltr"],
+    ["日本", "ltr"],
+    ["… ?!", "ltr"],
+  ])("of %j is that of its first letter: %s", (text, direction) => {
+    expect(directionOf(text)).toBe(direction);
+  });
+
+  it("of a call's field and of a reason follows what is written", async () => {
+    const { card } = await show({ pending: [readSession().pending[0] as PendingCard] });
+    await click(card("2.0").getByTestId("reject"));
+    const field = card("2.0").getByTestId("reject-reason");
+    expect(field.getAttribute("dir")).toBe("ltr");
+    await type(field, "לא היום");
+    expect(field.getAttribute("dir")).toBe("rtl");
   });
 });

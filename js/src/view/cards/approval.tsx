@@ -1,5 +1,6 @@
 import type { Json } from "../../wire/index";
 import { ValueDiff } from "../diff_view";
+import { directionOf } from "../direction";
 import { hideSecrets } from "../form/secret";
 import { parseJson } from "../json";
 import { Plain } from "../text";
@@ -88,7 +89,7 @@ function Reject({ card, hand, closed, readOnly }: BodyProps) {
         id={id}
         class="llm4s-input llm4s-textarea"
         data-testid="reject-reason"
-        dir="auto"
+        dir={directionOf(reason)}
         rows={2}
         readOnly={closed || hand.busy}
         aria-invalid={faults.length > 0 ? "true" : undefined}

@@ -1,4 +1,5 @@
 import { TextDiff } from "../diff_view";
+import { directionOf } from "../direction";
 import { Block, Plain } from "../text";
 import { Act } from "./act";
 import type { BodyProps } from "./body";
@@ -79,7 +80,7 @@ export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
             id={id}
             class="llm4s-input llm4s-textarea"
             data-testid="edit-text"
-            dir="auto"
+            dir={directionOf(text)}
             rows={Math.min(12, Math.max(3, text.split("\n").length + 1))}
             readOnly={closed || busy}
             aria-invalid={faults.length > 0 ? "true" : undefined}

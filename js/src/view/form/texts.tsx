@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 import type { Json } from "../../wire/index";
+import { directionOf } from "../direction";
 import { parseJson } from "../json";
 import { type ControlProps, hint, useControl } from "./common";
 import { FORMAT_EXAMPLES, NEVER_EMPTY, ONE_LINE } from "./names";
@@ -20,7 +21,7 @@ export function TextControl(props: ControlProps & { format: string | null }) {
     const kept = returns ? next.replace(/\r?\n/g, "\r\n") : next;
     form.edit(path, next === "" && NEVER_EMPTY.has(format) ? undefined : kept);
   };
-  const given = { ...attributes, dir: "auto" as const, value: text, placeholder: hint(schema, value, FORMAT_EXAMPLES[format] ?? "") };
+  const given = { ...attributes, dir: directionOf(text), value: text, placeholder: hint(schema, value, FORMAT_EXAMPLES[format] ?? "") };
   if (several.current) {
     return (
       <textarea

@@ -2,6 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GraphPicture } from "../../wire/index";
 import type { Desk } from "../desk";
 import { Plain } from "../text";
+import { oneLine } from "../unseen";
 import { Detail } from "./detail";
 import { Edges } from "./edges";
 import { fold } from "./fold";
@@ -73,7 +74,7 @@ function Diagram({ desk, prefix, picture, onCard }: GraphProps & { picture: Grap
     event.stopPropagation();
   };
   return (
-    <section class="llm4s-graph" aria-label={`Graph ${picture.graph_id}`} data-testid="graph">
+    <section class="llm4s-graph" aria-label={`Graph ${oneLine(picture.graph_id)}`} data-testid="graph">
       <div class="llm4s-graph-head">
         <h3 class="llm4s-heading">
           Graph <Plain text={picture.graph_id} />

@@ -1,4 +1,5 @@
 import { layout as dagreLayout, Graph } from "@dagrejs/dagre";
+import { oneLine } from "../unseen";
 import type { Drawing } from "./fold";
 import { type Box, HEIGHT, type Point } from "./geometry";
 import { routesOf } from "./route";
@@ -17,10 +18,11 @@ const LETTER = 7.2;
 const MARGIN = 24;
 const LABEL_LIMIT = 26;
 
-/** A label short enough to draw; the whole is said in the node's name. Cut between characters, never within one. */
+/** A label short enough to draw, with what is not seen named; more is said in the node's name. Cut between characters, never within one. */
 export function shortLabel(label: string): string {
-  const letters = Array.from(new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(label), (part) => part.segment);
-  return letters.length > LABEL_LIMIT ? `${letters.slice(0, LABEL_LIMIT - 1).join("")}…` : label;
+  const line = oneLine(label);
+  const letters = Array.from(new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(line), (part) => part.segment);
+  return letters.length > LABEL_LIMIT ? `${letters.slice(0, LABEL_LIMIT - 1).join("")}…` : line;
 }
 
 /** An estimate that needs no font, so that a drawing is the same in every browser. */

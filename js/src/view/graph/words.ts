@@ -1,4 +1,5 @@
 import type { NodeView } from "../../wire/index";
+import { oneLine } from "../unseen";
 
 /** A sign for each status, drawn in a square of 10, so that colour is never the only difference. */
 export const SIGNS: Readonly<Record<NodeView["status"], string>> = {
@@ -19,7 +20,8 @@ export const STATUS_WORDS: Readonly<Record<NodeView["status"], string>> = {
 
 /** A node as a screen reader says it: name, status, what waits, and its breakpoints. */
 export function nodeName(node: NodeView, folded: number): string {
-  const parts = [node.label === node.id ? node.id : `${node.label} (${node.id})`, STATUS_WORDS[node.status]];
+  const id = oneLine(node.id);
+  const parts = [node.label === node.id ? id : `${oneLine(node.label)} (${id})`, STATUS_WORDS[node.status]];
   if (node.held > 0) parts.push(`${node.held} held`);
   if (node.waiting > 0) parts.push(`${node.waiting} waiting for an answer`);
   if (node.hold_before !== "off") parts.push(`holds before${node.hold_before === "fixed" ? ", fixed" : ""}`);

@@ -1,5 +1,6 @@
 import type { OpenedText } from "../../wire/texts";
 import { TextDiff } from "../diff_view";
+import { directionOf } from "../direction";
 import { draftOf, type TextsDesk } from "./desk";
 
 interface WritingProps {
@@ -29,7 +30,7 @@ export function Edit({ desk, prefix, opened, closed, onSave }: WritingProps & { 
         id={id}
         class="llm4s-input llm4s-textarea"
         data-testid="texts-edit"
-        dir="auto"
+        dir={directionOf(text)}
         rows={rowsFor(text)}
         value={text}
         aria-describedby={`${id}-fault`}

@@ -118,6 +118,7 @@ describe("layout", () => {
     expect(layout.routes.size).toBe(ids.length - 1);
     expect(shortLabel("x".repeat(80))).toHaveLength(26);
     expect(shortLabel(`${"x".repeat(24)}👩‍🚀👩‍🚀👩‍🚀`)).toBe(`${"x".repeat(24)}👩‍🚀…`);
+    expect(shortLabel("admin\u200b\n\u202e!")).toBe("admin[U+200B] [U+202E]!");
   });
 });
 
