@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from importlib import import_module
 from typing import Any
 
 from ..agent import Agent, AgentResult
@@ -13,6 +12,7 @@ from ..agent import events as told
 from ..errors import ConfigError, PendingInterrupts, text_of
 from ..graph import RunConfig
 from ..graph.events import Custom
+from ._pandas import pandas_for_a_frame
 from ._review import Given, answered_from, checked_answers
 from ._session import Session
 
@@ -69,14 +69,7 @@ class Comparison:
 
     def to_dataframe(self) -> Any:
         """The rows as a `pandas.DataFrame`. Raises: ConfigError where pandas, which is no dependency, is not installed."""
-        try:
-            pandas: Any = import_module("pandas")
-        except ImportError:
-            pandas = None
-        if pandas is None:
-            problem = "pandas is not installed: pip install pandas; to_records() gives the same rows without it"
-            raise ConfigError(field="to_dataframe", problems=[problem])
-        return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))
+        return pandas_for_a_frame().DataFrame(self.to_records(), columns=list(COLUMNS))
 
     def __str__(self) -> str:
         lines: list[str] = []
