@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -346,6 +347,18 @@ def test_a_session_is_used_from_two_loops_one_after_the_other(tmp_path: Path):
     session = Session(shop.agent(deployments("1.0"), "out", store=store), "t")
     asyncio.run(session.run("ship"))
     assert asyncio.run(session.answer(Answer.approve("2.0"))).answer == "out"
+
+
+def test_what_no_session_is_made_of_is_named():
+    """Query and agent in the wrong order, say: everything that is wrong is told at once."""
+    wrong: Any = "ship"
+    with pytest.raises(ConfigError) as refused:
+        Session(wrong, Shop().agent("x"), config=wrong)  # pyright: ignore[reportArgumentType]
+    assert refused.value.problems == (
+        "an Agent or a GraphThread is wanted, not str",
+        "a thread's id is wanted, not Agent",
+        "a RunConfig is wanted, not str",
+    )
 
 
 async def test_the_state_of_a_thread_that_waits_is_edited():
