@@ -146,7 +146,7 @@ def provider_of(name: object) -> tuple[Provider, str]:
     """The provider and the model that "provider:model" names. Raises: ConfigError that lists the known providers."""
     known = ", ".join(PROVIDERS)
     if not isinstance(name, str) or ":" not in name:
-        raise ConfigError(field="model", problems=[f"a model is written 'provider:model', not {name!r}; the providers are {known}"])
+        raise ConfigError(field="model", problems=[f"a model is written 'provider:model'; the providers are {known}"])
     provider, _, model = name.partition(":")
     if provider not in PROVIDERS:
         raise ConfigError(
