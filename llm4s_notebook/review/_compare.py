@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
-from importlib import import_module
 from typing import Any
 
 from ..agent import Agent, AgentResult
@@ -13,7 +12,8 @@ from ..agent import events as told
 from ..errors import ConfigError, PendingInterrupts, text_of
 from ..graph import RunConfig
 from ..graph.events import Custom
-from ._review import Given, answered_from
+from ._pandas import pandas_for_a_frame
+from ._review import Given, answered_from, checked_answers
 from ._session import Session
 
 COLUMNS = (
@@ -69,14 +69,7 @@ class Comparison:
 
     def to_dataframe(self) -> Any:
         """The rows as a `pandas.DataFrame`. Raises: ConfigError where pandas, which is no dependency, is not installed."""
-        try:
-            pandas: Any = import_module("pandas")
-        except ImportError:
-            pandas = None
-        if pandas is None:
-            problem = "pandas is not installed: pip install pandas; to_records() gives the same rows without it"
-            raise ConfigError(field="to_dataframe", problems=[problem])
-        return pandas.DataFrame(self.to_records(), columns=list(COLUMNS))
+        return pandas_for_a_frame().DataFrame(self.to_records(), columns=list(COLUMNS))
 
     def __str__(self) -> str:
         lines: list[str] = []
@@ -105,8 +98,10 @@ async def compare(
     What waits is answered from `answers`, as `review` takes them, anew for each turn: of a decision log the turn that was
     recorded with the same query. A turn that still waits is shown as it waits, one that fails with its error, and the others go on.
 
-    Raises: ConfigError for anything but two agents and a list of queries; CancelledError.
+    Raises: ConfigError for anything but two agents, a list of queries, and answers as `review` takes them; CancelledError.
     """
+    if not isinstance(queries, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+        raise ConfigError(field="compare", problems=[f"queries are a list of texts, not {type(queries).__name__}"])
     asked = [queries] if isinstance(queries, str) else list(queries)
     problems = [f"{name} is no Agent but {type(one).__name__}" for name, one in (("a", a), ("b", b)) if not isinstance(one, Agent)]  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
     problems += [f"query {at} is no text with something in it" for at, query in enumerate(asked, 1) if not _is_query(query)]
@@ -114,18 +109,15 @@ async def compare(
         problems.append("there is no query")
     if problems:
         raise ConfigError(field="compare", problems=problems)
-    prepared = answers if answers is None or callable(answers) else _several(answers)
+    if not isinstance(config, RunConfig):  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
+        raise ConfigError(field="config", problems=[f"a RunConfig is wanted, not {type(config).__name__}"])
+    prepared = checked_answers(answers)
     pairs = [(await _turn(a, "a", query, prepared, config), await _turn(b, "b", query, prepared, config)) for query in asked]
     return Comparison(tuple(pairs))
 
 
 def _is_query(query: object) -> bool:
     return isinstance(query, str) and query.strip() != ""
-
-
-def _several(answers: Any) -> Any:
-    """Answers that can be read once more for the next turn."""
-    return tuple(answers) if hasattr(answers, "__next__") else answers
 
 
 async def _turn(agent: Agent, side: str, query: str, answers: Any, config: RunConfig) -> ComparedTurn:

@@ -28,19 +28,17 @@ class DecisionLog:
     It holds no file open: each call reads or writes the file as it is then. Give it to `Session(decisions=…)` to have every
     admitted answer recorded, and to `review(answers=…)` to have the same turns answered again.
 
-    Raises: StoreUnavailable at once where no log can be there - the folder is missing, or the path is a folder. Whether the
-    file can be written is checked when it is given to a session.
+    Raises: ConfigError for what is no path; StoreUnavailable at once where no log can be there - the folder is missing, the path
+    is a folder, or no name of a file. Whether the file can be written is checked when it is given to a session.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, clock: Clock = SystemClock()) -> None:  # noqa: B008 - holds no state
-        self.path = Path(path)
+        self.path = _path(path)
         self._clock = clock
         self._file = LineFile(self.path)
         self._told: set[int] = set()
-        if self.path.is_dir():
-            raise self._file.unavailable("it is a folder", "opening")
-        if not self.path.parent.is_dir():
-            raise self._file.unavailable(f"there is no folder '{self.path.parent}'", "opening")
+        if fault := _fault(self.path):
+            raise self._file.unavailable(fault, "opening")
 
     # -- writing -----------------------------------------------------------------------------------------------------
 
@@ -143,9 +141,12 @@ class DecisionLog:
         `turn` counts the turns that are left, -1 the last, or is a run's id as in `DecisionRecord.turn`. `instead` are answers by
         interrupt id that are given in place of the recorded ones.
 
-        Raises: ConfigError where there is no file, no such thread or no such turn, listing those there are; as `records`.
+        Raises: ConfigError where there is no file, no such thread or no such turn, listing those there are, and for an `instead` that
+        is no mapping; as `records`.
         """
-        if not self.path.exists():
+        if instead is not None and not isinstance(instead, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise ConfigError(field="instead", problems=[f"answers by interrupt id are wanted, a mapping, not {type(instead).__name__}"])
+        if not self._file.exists():
             raise ConfigError(
                 field="decisions", problems=[f"there is no file '{self.path}'"], next_step="check the path; nothing was changed"
             )
@@ -200,3 +201,37 @@ class DecisionLog:
         except (DecisionLogDamaged, StoreUnavailable) as error:
             return f"DecisionLog({str(self.path)!r}: {error.what}, {error.where})"
         return f"DecisionLog({str(self.path)!r}: {count} decision{'s' if count != 1 else ''})"
+
+
+def writable(given: object) -> DecisionLog:
+    """The log given as `decisions=`, ready to be appended to.
+
+    Raises: ConfigError for what is no DecisionLog; StoreUnavailable where nothing could be appended to it.
+    """
+    if not isinstance(given, DecisionLog):
+        shown = repr(str(cast(object, given))) if isinstance(given, str | os.PathLike) else "…"
+        raise ConfigError(
+            field="decisions",
+            problems=[f"a DecisionLog is wanted, not {type(cast(object, given)).__name__}"],
+            next_step=f"give decisions=DecisionLog({shown}); nothing was changed",
+        )
+    given.check_writable()
+    return given
+
+
+def _path(given: object) -> Path:
+    if not isinstance(given, str | os.PathLike):
+        raise ConfigError(field="path", problems=[f"a path is wanted, not {type(given).__name__}"])
+    return Path(cast("str | os.PathLike[str]", given))
+
+
+def _fault(path: Path) -> str | None:
+    """Why no log can be there; None where nothing is known against it."""
+    if "\0" in str(path):
+        return "a name has no NUL character"
+    try:
+        if path.is_dir():
+            return "it is a folder"
+        return None if path.parent.is_dir() else f"there is no folder '{path.parent}'"
+    except OSError as error:  # a name too long, a folder that may not be entered
+        return error.strerror or str(error)

@@ -88,7 +88,7 @@ class LineFile:
 
     def lines(self) -> list[Line]:
         """All lines in the order of the file; none where there is no file. Raises: StoreUnavailable."""
-        if not self.path.exists():
+        if not self.exists():
             return []
         with self._opened(os.O_RDONLY, shared=True) as descriptor:
             data = _read(descriptor, 0, os.fstat(descriptor).st_size)
@@ -96,6 +96,13 @@ class LineFile:
         rest = parts.pop()
         lines = [Line(number, part) for number, part in enumerate(parts, 1)]
         return [*lines, Line(len(lines) + 1, rest, torn=True)] if rest else lines
+
+    def exists(self) -> bool:
+        """Whether there is a file. Raises: StoreUnavailable where the system does not let anybody look."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise self.unavailable(error.strerror or str(error), "reading") from error
 
     def check_writable(self) -> None:
         """Create the file where there is none. Raises: StoreUnavailable where nothing could be appended."""

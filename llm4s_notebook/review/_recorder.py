@@ -17,7 +17,7 @@ from ..models import Json, freeze
 from ..wire import PendingCard
 from ._answers import Pair
 from ._board import Board
-from ._decision_log import DecisionLog
+from ._decision_log import DecisionLog, writable
 from ._decision_record import DecisionRecord, make_record
 from ._reader import ThreadReader
 from ._shown import given_to, shown_of
@@ -29,9 +29,8 @@ class Recorder:
     """Writes one thread's decisions. What could not be written is kept and tried again with the next decision."""
 
     def __init__(self, log: DecisionLog, thread_id: str, reader: ThreadReader, board: Board) -> None:
-        """Raises: StoreUnavailable where nothing could be appended to the log."""
-        log.check_writable()
-        self._decisions = log
+        """Raises: ConfigError for what is no log; StoreUnavailable where nothing could be appended to it."""
+        self._decisions = writable(log)
         self._thread_id = thread_id
         self._reader = reader
         self._board = board

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
@@ -168,16 +169,32 @@ async def _answering(session: Session, query: Any, given: Given) -> _Answering:
         decisions = given.of() if isinstance(given, DecisionLog) else given
         in_the_middle = session.state().status in ("suspended", "unfinished")
         turn = decisions.for_turn(query, session.turn, open=in_the_middle)
-        return _Recorded(session, Replay(turn, decisions.instead, session.thread_id))
-    return _Asked(session, given) if callable(given) else _Prepared(session, given)
+        return _Recorded(session, Replay(turn, decisions.instead, session.thread_id), decisions.file)
+    return _Asked(session, given) if callable(given) else _Prepared(session, _read(given))
+
+
+def checked_answers(given: Given) -> Given:
+    """The same answers, in a form that can be read more than once. Raises: ConfigError for what are none."""
+    return given if isinstance(given, DecisionLog | Decisions) or callable(given) else _read(given)
+
+
+def _read(given: Answers | None) -> Sequence[Pair]:
+    """Answers given beforehand. Raises: ConfigError for what are none."""
+    if isinstance(given, str | os.PathLike):
+        raise ConfigError(
+            field="answers",
+            problems=["a path is no answer"],
+            next_step=f"to replay a decision log give answers=DecisionLog({os.fspath(given)!r}); nothing ran",
+        )
+    return pairs(given) if given is not None else ()
 
 
 class _Prepared:
     """Answers given beforehand, each used once, when what it answers waits."""
 
-    def __init__(self, session: Session, answers: Answers | None) -> None:
+    def __init__(self, session: Session, answers: Sequence[Pair]) -> None:
         self._session = session
-        self._left: list[Pair] = list(pairs(answers)) if answers is not None else []
+        self._left = list(answers)
 
     async def __call__(self) -> list[Pair]:
         ids = self._session.waiting()
@@ -219,9 +236,10 @@ class _Asked:
 class _Recorded:
     """What was decided once, given again."""
 
-    def __init__(self, session: Session, replay: Replay) -> None:
+    def __init__(self, session: Session, replay: Replay, file: str) -> None:
         self._session = session
         self._replay = replay
+        self._file = file
         self._begun = False
 
     async def __call__(self) -> list[Pair]:
@@ -234,7 +252,7 @@ class _Recorded:
             self._replay.answered_before([answered.id for answered in self._session.state().answered])
 
     def unused(self) -> list[str]:
-        return self._replay.unused()
+        return self._replay.unused() or [f"{self._file} has no decision left for this turn"]
 
     def ended(self) -> None:
         """A turn that ended early went another way than the recorded one, and whoever replays it is told (L3.4)."""

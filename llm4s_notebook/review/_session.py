@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from ..agent import Agent
 from ..checkpoint import Checkpoint, Clock, SystemClock
-from ..errors import CheckpointNotFound, ThreadNotFound
+from ..errors import CheckpointNotFound, ConfigError, ThreadNotFound
 from ..graph import Answers, Command, RunConfig, ThreadState
 from ..wire import SessionState
 from ._agent_thread import AgentThread
@@ -53,8 +53,16 @@ class Session:
     ) -> None:
         """With `decisions` every admitted answer is recorded there, also one given in code (L2).
 
-        Raises: StoreUnavailable where that log cannot be written.
+        Raises: ConfigError for a target, thread id, config or log that is none; StoreUnavailable where that log cannot be written.
         """
+        wanted = (
+            ("an Agent or a GraphThread", target, Agent | GraphThread),
+            ("a thread's id", thread_id, str | None),
+            ("a RunConfig", config, RunConfig),
+        )
+        problems = [f"{what} is wanted, not {type(given).__name__}" for what, given, kind in wanted if not isinstance(given, kind)]
+        if problems:
+            raise ConfigError(field="session", problems=problems)
         self._target = target
         self._thread: ReviewedThread = target if isinstance(target, GraphThread) else AgentThread(target)
         self._config = config if principal is None else replace(config, principal=principal)

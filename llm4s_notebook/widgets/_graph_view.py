@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..agent import Agent
+from ..errors import ConfigError
 from ..graph import CompiledGraph, GraphRuntime
 from ..review import GraphThread, Session
 from ._bundle import script
@@ -22,5 +23,8 @@ class GraphView(SessionWidget):
             super().__init__(shown)
         elif isinstance(shown, Agent):
             super().__init__(Session(shown), read_only=True)
-        else:
+        elif isinstance(shown, CompiledGraph):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
             super().__init__(Session(GraphThread(GraphRuntime.in_memory(), shown)), read_only=True)
+        else:
+            problem = f"it shows a Session, an Agent or a CompiledGraph, not {type(shown).__name__}"
+            raise ConfigError(field="GraphView", problems=[problem])

@@ -10,6 +10,7 @@ import traitlets
 from pydantic import BaseModel
 
 from ..agent import GuardrailPhase, GuardrailVerdict
+from ..errors import ConfigError
 from ..guardrails import Guardrail
 from ..review import DecisionLog, TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
 from ..wire import TextsState
@@ -23,7 +24,7 @@ class TextReview(anywidget.AnyWidget):
     `texts` is a list, a pandas Series, a mapping of id to text, (id, text) pairs or any other iterable of texts; `guardrails` are
     what `GuardrailMiddleware` takes. `phase` says which text of a turn they stand for: verdicts are kept by phase and text.
     `decisions`, a `DecisionLog`, keeps every verdict in a file, and the verdicts it has are taken up. `principal` is who decides, for
-    that log. `concurrency` texts are checked side by side. Instead of texts a `TextSession` may be given, which is drawn as it is.
+    that log. `concurrency` texts are checked side by side. Instead of texts a `TextSession` may be given, alone, which is drawn as it is.
 
     Everything works without a front end. Raises: ConfigError for texts or guardrails that are none, naming each place.
     """
@@ -45,6 +46,9 @@ class TextReview(anywidget.AnyWidget):
         principal: str | None = None,
         concurrency: int = 8,
     ) -> None:
+        if isinstance(texts, TextSession) and (guardrails != () or decisions is not None or principal is not None):
+            problem = "a TextSession has guardrails, decisions and a principal of its own: give it alone"
+            raise ConfigError(field="texts", problems=[problem])
         self._session = (
             texts
             if isinstance(texts, TextSession)

@@ -6,12 +6,15 @@ does comes as messages, because a trait change sent during an awaiting cell is l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import anywidget
 import traitlets
 from pydantic import BaseModel
 
+from ..agent import Agent
+from ..errors import ConfigError
 from ..review import Session
 from ..wire import SessionState
 from ._bundle import styles
@@ -20,20 +23,30 @@ from ._text import View, as_text, headline
 
 
 class SessionWidget(anywidget.AnyWidget):
-    """Draws one session; close it with `close()`, the session lives on."""
+    """Draws one session; close it with `close()`, the session lives on. Raises: ConfigError for what is no session."""
 
     _css = styles()
     _view: View = "console"
+
+    _stops: tuple[Callable[[], None], ...] = ()  # also of one whose session was refused, which is closed all the same
 
     state = traitlets.Dict().tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
+        if not isinstance(session, Session):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            name = type(self).__name__
+            given = "agent" if isinstance(session, Agent) else "…"
+            raise ConfigError(
+                field=name,
+                problems=[f"it shows a Session, not {type(session).__name__}"],
+                next_step=f"give it one: {name}(Session({given})); nothing was changed",
+            )
         self._session = session
         self._read_only = read_only
         super().__init__(state=session.state().model_dump(mode="json"), options={"read_only": read_only, "view": self._view})
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
-        self._stops = [session.observe(self._draw), session.observe_drafts(self._say)]
+        self._stops = (session.observe(self._draw), session.observe_drafts(self._say))
 
     @property
     def session(self) -> Session:
@@ -83,5 +96,5 @@ class SessionWidget(anywidget.AnyWidget):
         """Stop drawing; every view of the widget disappears."""
         for stop in self._stops:
             stop()
-        self._stops = []
+        self._stops = ()
         super().close()

@@ -126,12 +126,37 @@ async def test_recorded_decisions_serve_both_agents(tmp_path: Path) -> None:
     assert "9.9.9" in str(b.error)
 
 
-@pytest.mark.parametrize(("queries", "says"), [([], "there is no query"), (["ok", " "], "query 2"), ([None], "query 1"), ("", "query 1")])
+@pytest.mark.parametrize(
+    ("queries", "says"),
+    [
+        ([], "there is no query"),
+        (["ok", " "], "query 2"),
+        ([None], "query 1"),
+        ("", "query 1"),
+        (None, "queries are a list of texts, not NoneType"),
+    ],
+)
 async def test_queries_that_cannot_be_run_are_refused_before_a_model_is_called(queries: Any, says: str) -> None:
     """M5.1, D2."""
     client = ScriptedClient("x")
     with pytest.raises(ConfigError, match=says):
         await compare(Agent("a", client), Agent("b", client), queries)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"answers": 5}, "answers are a mapping or Answer objects, not int"),
+        ({"answers": "log.jsonl"}, r"answers=DecisionLog\('log\.jsonl'\)"),
+        ({"config": 5}, "a RunConfig is wanted, not int"),
+    ],
+)
+async def test_what_is_no_answer_is_refused_before_a_model_is_called(given: dict[str, Any], says: str) -> None:
+    """M5.1: not told as the failure of every turn."""
+    client = ScriptedClient("x")
+    with pytest.raises(ConfigError, match=says):
+        await compare(Agent("a", client), Agent("b", client), ["go"], **given)
     assert client.requests == []
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm4s_notebook import DecisionLog
-from llm4s_notebook.errors import DecisionLogDamaged, EncodeError, StoreUnavailable
+from llm4s_notebook.errors import ConfigError, DecisionLogDamaged, EncodeError, StoreUnavailable
 from llm4s_notebook.review import DecisionRecord, _line_file
 
 NOON = datetime(2026, 11, 30, 12, 0, 0, 5, tzinfo=UTC)
@@ -257,11 +257,41 @@ def test_a_log_that_cannot_be_there_is_refused_when_it_is_opened(tmp_path: Path)
     for path, said in [
         (tmp_path / "no" / "log.jsonl", f"opening the decision log failed: there is no folder '{tmp_path / 'no'}'"),
         (tmp_path, "opening the decision log failed: it is a folder"),
+        (tmp_path / ("long" * 100), "decision log failed: File name too long"),
     ]:
         with pytest.raises(StoreUnavailable) as caught:
             DecisionLog(path)
         assert (said in str(caught.value), str(path) in str(caught.value)) == (True, True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path):
+    """L1.3."""
+    with pytest.raises(StoreUnavailable, match="a name has no NUL character"):
+        DecisionLog(f"{tmp_path}/a\0b")
+    wrong: Any = 5
+    with pytest.raises(ConfigError, match="a path is wanted, not int"):
+        DecisionLog(wrong)
+
+
+def test_a_file_that_nobody_may_look_for_is_told(log: DecisionLog, monkeypatch: pytest.MonkeyPatch):
+    """L1.3: a folder that was closed after the log was opened."""
+
+    def closed(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "exists", closed)
+    for reading in (log.records, log.of):
+        with pytest.raises(StoreUnavailable, match="reading the decision log failed: Permission denied"):
+            reading()
+
+
+def test_answers_instead_are_given_by_id(log: DecisionLog):
+    """L3.5."""
+    write(log)
+    wrong: Any = ["approve"]
+    with pytest.raises(ConfigError, match="answers by interrupt id are wanted, a mapping, not list"):
+        log.of(instead=wrong)
 
 
 def test_a_log_that_can_be_read_only_is_for_replaying(log: DecisionLog, monkeypatch: pytest.MonkeyPatch):

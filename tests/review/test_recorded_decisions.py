@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from llm4s_notebook import DecisionLog
-from llm4s_notebook.agent import AgentNode, Answer, Completed, Suspended
+from llm4s_notebook.agent import Agent, AgentNode, Answer, Completed, Suspended
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer, SqliteCheckpointer
-from llm4s_notebook.errors import DecisionLogDamaged, InvalidResume, ModelFailed, StoreUnavailable, ThreadBusy
+from llm4s_notebook.errors import ConfigError, DecisionLogDamaged, InvalidResume, ModelFailed, StoreUnavailable, ThreadBusy
 from llm4s_notebook.examples.release import QUERY, release_agent, reviewer, script
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session, review
@@ -258,6 +258,19 @@ async def test_a_log_that_cannot_be_written_is_refused_before_anything_runs(tmp_
         Session(Shop().agent(client), "t", decisions=log)
     with pytest.raises(StoreUnavailable):
         await review(Shop().agent(client), "ship", answers=[], decisions=log)
+    assert client.requests == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "next_step"),
+    [("decisions.jsonl", "decisions=DecisionLog('decisions.jsonl')"), (Path("d"), "DecisionLog('d')"), (5, "DecisionLog(…)")],
+)
+async def test_a_path_is_no_log(wrong: Any, next_step: str):
+    """L2.3: what is given in place of a log is refused before anything runs, and the next step is the code that makes one."""
+    client = ScriptedClient("x")
+    with pytest.raises(ConfigError, match="a DecisionLog is wanted, not") as refused:
+        await review(Agent("a", client), "go", decisions=wrong)
+    assert next_step in refused.value.next_step
     assert client.requests == []
 
 

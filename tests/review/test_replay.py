@@ -281,6 +281,7 @@ async def test_more_that_waits_is_pending_and_less_is_told(log: DecisionLog):
     with pytest.raises(PendingInterrupts) as pending:
         await review(more, "ship", answers=log)
     assert [detail for detail in pending.value.details if "4.0 would reach prod" in detail] != []
+    assert pending.value.details[-1] == f"{log.path} has no decision left for this turn"
     session = Session(Shop().agent(SCRIPT[0], "done already"), "u")
     with pytest.warns(UnusedDecisions, match=r"the decision on '7\.0' \(deploy\) was not asked for"):
         result = await review(session, "ship", answers=log)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llm4s_notebook.agent import Answer, Blocked, Completed, Suspended
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer, SqliteCheckpointer
-from llm4s_notebook.errors import ConfigError, IncompleteRun, InvalidResume, ModelFailed, NotSuspended, PendingInterrupts, RunCancelled
-from llm4s_notebook.graph import BreakpointPhase
+from llm4s_notebook.errors import (
+    ConfigError,
+    IncompleteRun,
+    InvalidResume,
+    ModelFailed,
+    NotSuspended,
+    PendingInterrupts,
+    RunCancelled,
+    ThreadNotFound,
+)
+from llm4s_notebook.graph import BreakpointPhase, Command, StateKey
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 
+from .asking_graph import asking
 from .loops import elsewhere, other_loop
 from .turns import SLOW, Region, Shop, deployment, deployments, guarded, ids, until
 
@@ -336,6 +347,32 @@ def test_a_session_is_used_from_two_loops_one_after_the_other(tmp_path: Path):
     session = Session(shop.agent(deployments("1.0"), "out", store=store), "t")
     asyncio.run(session.run("ship"))
     assert asyncio.run(session.answer(Answer.approve("2.0"))).answer == "out"
+
+
+def test_what_no_session_is_made_of_is_named():
+    """Query and agent in the wrong order, say: everything that is wrong is told at once."""
+    wrong: Any = "ship"
+    with pytest.raises(ConfigError) as refused:
+        Session(wrong, Shop().agent("x"), config=wrong)  # pyright: ignore[reportArgumentType]
+    assert refused.value.problems == (
+        "an Agent or a GraphThread is wanted, not str",
+        "a thread's id is wanted, not Agent",
+        "a RunConfig is wanted, not str",
+    )
+
+
+async def test_the_state_of_a_thread_that_waits_is_edited():
+    """F22: what was answered goes on from the state as it was edited; a thread that is not there has none."""
+    log = StateKey.appending("log", str)
+    thread, _ = asking()
+    session = Session(thread, "t")
+    with pytest.raises(ThreadNotFound):
+        await session.edit_state(Command().update(log, "too early"))
+    await session.run("boxes")
+    waiting = session.result.interrupts[0].id
+    await session.edit_state(Command().update(log, "edited"))
+    assert ids(session.state().pending) == [waiting]
+    assert (await session.answer(Answer.reply(waiting, 3))).output == ["edited", "how many boxes?"]
 
 
 async def test_the_threads_past_is_read_edited_and_forked(store: Checkpointer):

@@ -91,6 +91,13 @@ async def test_a_session_is_drawn_as_it_is(front: FakeFrontEnd) -> None:
     assert front.states[gone]["state"]["counts"]["newly_refused"] is None
 
 
+@pytest.mark.parametrize("more", [{"guardrails": [WordList(["a"])]}, {"principal": "ana"}])
+def test_a_session_is_given_alone(front: FakeFrontEnd, more: dict[str, Any]) -> None:
+    """T2.2: other guardrails beside it would be passed over in silence."""
+    with pytest.raises(ConfigError, match="give it alone"):
+        TextReview(TextSession(["a"], [WordList(["b"])]), **more)
+
+
 def test_what_is_no_text_is_refused_before_a_widget_is_there(front: FakeFrontEnd) -> None:
     """T1.1: nothing half made."""
     with pytest.raises(ConfigError, match="position 1 is int"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from html.parser import HTMLParser
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr
 
 from llm4s_notebook.agent import Agent, ApprovalMiddleware, tool
+from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.graph import BreakpointPhase
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
@@ -51,6 +53,23 @@ async def test_every_widget_sends_the_sessions_document_and_what_it_draws(front:
     await session.answer(session.result.pending[0].approve())
     assert front.document(widget)["status"] == "completed"
     assert front.document(widget) == session.state().model_dump(mode="json") | {"updated_at_ms": front.document(widget)["updated_at_ms"]}
+
+
+@pytest.mark.parametrize("make", [Console, ReviewPanel, Transcript, GraphView])
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_what_is_no_session_is_refused_before_a_widget_is_there(front: FakeFrontEnd, make: Any):
+    """W1.1: the error says what to write; what is half made is closed without a word."""
+    with pytest.raises(ConfigError, match=r"it shows a Session.*, not str"):
+        make("ship")
+    gc.collect()
+    assert front.states == {}
+
+
+def test_an_agent_is_not_yet_a_session(front: FakeFrontEnd):
+    """W1.1."""
+    agent: Any = Shop().agent("x")
+    with pytest.raises(ConfigError, match=r"give it one: Console\(Session\(agent\)\)"):
+        Console(agent)
 
 
 async def test_a_request_is_answered_by_exactly_one_message(front: FakeFrontEnd):

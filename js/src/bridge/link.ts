@@ -6,14 +6,14 @@ import type { Kernel } from "./kernel";
 import { refusal } from "./refusal";
 
 /** A request is late after this long without a reply: it is said within a second (W1.5). */
-export const LATE_AFTER_MS = 950;
+const LATE_AFTER_MS = 950;
 /**
  * A longer request is not sent. A server closes the connection over a message of 12 MB, and that message is lost without a word; 5 MB was
  * seen to arrive.
  */
 export const LONGEST_BYTES = 5_000_000;
 /** A hello unanswered for this long means that nobody is there, unless the host knows that the kernel is busy. */
-export const LOST_AFTER_MS = 3000;
+const LOST_AFTER_MS = 3000;
 /** Waits between hellos while nobody answers; the last one repeats. */
 const GREET_AGAIN_MS = [5000, 5000, 10_000, 15_000];
 /** Silence after which touching the view makes it ask whether the kernel is still there. */

@@ -22,4 +22,4 @@ export function Guarded({ what, children }: { what: string; children: ComponentC
   );
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));

@@ -15,7 +15,7 @@ function around(element: Element): Element | null {
 }
 
 /** Is the page dark where this element stands? Decided by what is painted behind it; a page that paints nothing is light. */
-export function isDark(element: Element): boolean {
+function isDark(element: Element): boolean {
   for (let here = around(element); here !== null; here = around(here)) {
     const found = luminance(getComputedStyle(here).backgroundColor);
     if (found !== null) return found < 0.3;

@@ -16,7 +16,7 @@ export function marks(run: string): string {
 }
 
 /** A text for a place that takes no elements, such as an option of a list: what is not seen is named. */
-export const visible = (text: string): string => text.replaceAll(UNSEEN, (run) => `[${marks(run)}]`);
+const visible = (text: string): string => text.replaceAll(UNSEEN, (run) => `[${marks(run)}]`);
 
 /** A short text for a place that takes no elements, such as the name of a region: on one line, cut, with what is not seen named. */
 export function oneLine(text: string, limit = 80): string {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
-from ...errors import ConfigError
+from .._pandas import pandas_for_a_frame
 from ._find import Standing
 from ._given import Texts
 from ._memory import TextVerdict
@@ -41,11 +40,7 @@ def dataframe(records: Sequence[Mapping[str, Any]], texts: Texts) -> Any:
 
     Raises: ConfigError where pandas is not installed; it is no dependency and is imported here, when it is wanted.
     """
-    try:
-        pandas: Any = import_module("pandas")
-    except ImportError as error:
-        problem = "pandas is not installed, and a DataFrame is its own: pip install pandas; to_records() gives the same rows without it"
-        raise ConfigError(field="to_dataframe", problems=[problem]) from error
+    pandas = pandas_for_a_frame()
     columns = [name for name in COLUMNS if name != "id"]
     index = texts.index if texts.index is not None else pandas.Index(list(texts.ids), name="id", tupleize_cols=False)
     return pandas.DataFrame([[row[name] for name in columns] for row in records], columns=columns, index=index)

@@ -61,14 +61,18 @@ def _is_pair(item: Any) -> bool:
 def _checked(pairs: list[tuple[Any, Any]]) -> tuple[str, ...]:
     problems: list[str] = []
     for position, (label, text) in enumerate(pairs):
-        where = f"position {position}" if label == position else f"position {position} (id {label!r})"
         if not isinstance(text, str):
-            problems.append(f"{where} is {type(text).__name__}, not a text: {_short(text)}")
+            problems.append(f"{_place(position, label)} is {type(text).__name__}, not a text: {_short(text)}")
         elif not _is_hashable(label):
-            problems.append(f"{where} has an id that cannot be looked up: {type(label).__name__}")
+            problems.append(f"{_place(position, label)} has an id that cannot be looked up: {type(label).__name__}")
     if problems:
         raise _refused(problems)
     return tuple(str(text) for _, text in pairs)
+
+
+def _place(position: int, label: Any) -> str:
+    """Ids are compared as numbers only: an array's or a missing value's `==` gives no answer."""
+    return f"position {position}" if isinstance(label, int) and label == position else f"position {position} (id {_short(label)})"
 
 
 def _is_hashable(label: Any) -> bool:

@@ -12,9 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...agent import GuardrailPhase, GuardrailReview, GuardrailVerdict
 from ...checkpoint import Clock
+from ...errors import ConfigError
 from ...models import Json
 from ...wire import TextMark
-from .._decision_log import DecisionLog
+from .._decision_log import DecisionLog, writable
 from .._observers import Observers
 
 KIND = "TEXT_REVIEW"
@@ -64,9 +65,10 @@ class VerdictMemory:
         self._lock = threading.RLock()
         self._past: list[tuple[Key, TextVerdict | None]] = []
         self._verdicts: dict[Key, TextVerdict] = {}
+        if principal is not None and not isinstance(principal, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise ConfigError(field="principal", problems=[f"principal is a text, not {principal!r}"])
         if decisions is not None:
-            decisions.check_writable()
-            self._verdicts = _taken_up(decisions)
+            self._verdicts = _taken_up(writable(decisions))
 
     def get(self, key: Key) -> TextVerdict | None:
         return self._verdicts.get(key)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from ...agent import GuardrailPhase, GuardrailVerdict
 from ...checkpoint import Clock, SystemClock
-from ...errors import ConfigError
+from ...errors import ConfigError, printable
 from ...guardrails import Guardrail, as_guardrails
 from ...wire import TextMarks, TextShow, TextsState
 from .._decision_log import DecisionLog
@@ -134,7 +134,7 @@ class TextSession:
         """Give a verdict on a text: a refusal, or its id. It holds for every equal text, and takes the place of one before.
 
         Raises: ConfigError for an id that is none, that several different texts have, or whose text there is nothing to decide
-        about; for a blank edit (4.1.4) and one that changes nothing; what the log raises. Then nothing has changed.
+        about; for a blank edit (4.1.4), one that changes nothing, a note that is no text; what the log raises. Then nothing has changed.
         """
         if isinstance(which, TextRefusal):
             position = which.position
@@ -150,6 +150,8 @@ class TextSession:
             raise ConfigError(field="decide", problems=["the text in its place is blank, and a blank text blocks: block it instead"])
         if verdict.text is not None and verdict.text == self._texts.values[position]:
             raise ConfigError(field="decide", problems=["the edit changes nothing: allow the text instead"])
+        for name, text in (("the text in its place", verdict.text), ("the note", note)):
+            _check_storable(name, text)
         return self._memory.give(shown, verdict, note if note is not None and note.strip() else None, seconds)
 
     def undo(self) -> Key | None:
@@ -174,9 +176,15 @@ class TextSession:
         """Return when every refused text has a verdict, whoever gives it.
 
         Where nobody is there - the running request allows no input, or there is no notebook - `unattended` is asked instead. An
-        interrupt ends the waiting and nothing else. Raises: ConfigError at once where a cell cannot wait, and where nobody is there
-        and texts are left.
+        interrupt ends the waiting and nothing else. Raises: ConfigError at once where a cell cannot wait, where nobody is there
+        and texts are left, and where no text is checked yet.
         """
+        if unattended is not None and not callable(unattended):
+            problem = f"a function is wanted that is given each refused text and returns a verdict, not {type(unattended).__name__}"
+            raise ConfigError(field="unattended", problems=[problem])
+        if len(self) and not self.running and not self._results.checked:
+            problem = "no text is checked yet, so nobody knows what is refused"
+            raise ConfigError(field="reviewed", problems=[problem], next_step="run the guardrails first: await review.run()")
         front = front_end()
         if front is None or not front.somebody_there():
             if self.running:
@@ -184,7 +192,8 @@ class TextSession:
             if unattended is not None:
                 await self.decide_each(unattended)
             if self.left:
-                problem = f"{self.left} refused texts wait for a verdict and nobody is there to give one"
+                waits = "1 refused text waits" if self.left == 1 else f"{self.left} refused texts wait"
+                problem = f"{waits} for a verdict and nobody is there to give one"
                 raise ConfigError(field="unattended", problems=[problem], next_step="give `unattended=`, or use decide(…) in code")
             return
         reason = front.cannot_wait()
@@ -248,7 +257,10 @@ class TextSession:
         return tuple(self._texts.ids[position] for position in positions)
 
     def _position(self, label: Any) -> int:
-        places = self._places.get(label, [])
+        try:
+            places = self._places.get(label, [])
+        except TypeError:  # a list, say: it cannot be looked up
+            places = []
         texts = {self._texts.values[place] for place in places}
         if len(texts) == 1:
             return places[0]
@@ -312,3 +324,10 @@ def _verdict(given: object) -> GuardrailVerdict:
         return GuardrailVerdict.allow() if given == "allow" else GuardrailVerdict.block()
     problem = f"a verdict is 'allow', 'block', or a GuardrailVerdict such as GuardrailVerdict.edit('…'), not {given!r}"
     raise ConfigError(field="decide", problems=[problem])
+
+
+def _check_storable(name: str, text: object) -> None:
+    if text is not None and not isinstance(text, str):
+        raise ConfigError(field="decide", problems=[f"{name} is {type(text).__name__}, not a text"])
+    if text is not None and printable(text) != text:
+        raise ConfigError(field="decide", problems=[f"{name} has half a character, which cannot be stored"])

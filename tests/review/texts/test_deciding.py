@@ -49,10 +49,12 @@ async def test_phases_have_verdicts_of_their_own() -> None:
     ("which", "verdict", "said"),
     [
         (9, "allow", "no text has the id 9"),
+        ([1], "allow", r"no text has the id \[1\]"),
         ("twice", "allow", "several different texts have the id 'twice'"),
         ("fine", "allow", "passes every guardrail: there is nothing to decide"),
         (1, GuardrailVerdict.edit("  \n"), "blank"),
         (1, GuardrailVerdict.edit("guaranteed"), "the edit changes nothing"),
+        (1, GuardrailVerdict.edit("half \ud800"), "the text in its place has half a character"),
         (1, "edit", "a verdict is 'allow', 'block', or a GuardrailVerdict"),
         (1, None, "a verdict is"),
     ],
@@ -62,6 +64,15 @@ async def test_a_verdict_that_says_nothing_is_refused(which: Any, verdict: Any, 
     session = await checked([("fine", "fine"), "guaranteed", ("twice", "guaranteed a"), ("twice", "guaranteed b")], PROMISES)
     with pytest.raises(ConfigError, match=said):
         session.decide(which, verdict)
+    assert session.verdicts == {}
+
+
+@pytest.mark.parametrize(("note", "said"), [(5, "the note is int, not a text"), ("\udc00", "the note has half a character")])
+async def test_a_note_that_cannot_be_kept_is_refused(note: Any, said: str) -> None:
+    """T2.1: nothing is kept."""
+    session = await checked(["guaranteed"])
+    with pytest.raises(ConfigError, match=said):
+        session.decide(0, "block", note=note)
     assert session.verdicts == {}
 
 
@@ -165,7 +176,7 @@ async def test_with_nobody_there_the_function_decides(room: Any) -> None:
     """T2.7: a notebook run by a script; what it leaves open is said."""
     room(False)
     session = await checked()
-    with pytest.raises(ConfigError, match="1 refused texts wait for a verdict and nobody is there"):
+    with pytest.raises(ConfigError, match="1 refused text waits for a verdict and nobody is there"):
         await session.reviewed(unattended=reviewer)
     assert [given.mark for given in session.verdicts.values()] == ["allow", "block"]
 
@@ -181,6 +192,23 @@ async def test_with_nobody_there_and_no_function_it_raises_at_once(room: Any) ->
     room(False)
     with pytest.raises(ConfigError, match="3 refused texts"):
         await (await checked()).reviewed()
+
+
+@pytest.mark.parametrize("somebody", [True, False])
+async def test_before_a_run_there_is_nothing_to_wait_for(room: Any, somebody: bool) -> None:
+    """T2.7: a forgotten run does not look like texts that nobody refuses. Without texts there is nothing to run."""
+    room(somebody)
+    with pytest.raises(ConfigError, match=r"no text is checked yet.*await review\.run\(\)"):
+        await TextSession(["guaranteed"], [PROMISES]).reviewed(unattended=reviewer)
+    await TextSession([], [PROMISES]).reviewed()
+
+
+async def test_who_decides_in_the_place_of_a_person_is_a_function(room: Any) -> None:
+    """T2.7."""
+    room(False)
+    wrong: Any = "allow"
+    with pytest.raises(ConfigError, match=r"a function is wanted .* not str"):
+        await (await checked()).reviewed(unattended=wrong)
 
 
 async def test_with_somebody_there_it_waits_for_them(room: Any) -> None:

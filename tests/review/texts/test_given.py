@@ -52,6 +52,7 @@ async def test_no_texts_are_fine() -> None:
         ({"x": "a", "y": 2.5}, "position 1 (id 'y') is float, not a text: 2.5"),
         (pandas.Series(["a", None], index=["k", "m"]), "position 1 (id 'm') is float, not a text: nan"),
         ([("x", b"bytes")], "position 0 (id 'x') is bytes"),
+        ([(pandas.NA, "a"), (pandas.NA, 1)], "position 1 (id <NA>) is int"),
         ([(["no", "id"], "a")], "position 0 (id ['no', 'id']) has an id that cannot be looked up: list"),
         (3, "int is no collection of texts"),
         (pandas.DataFrame({"answer": ["a"]}), 'give one of them, such as frame["answer"]'),
@@ -80,6 +81,8 @@ def test_of_many_faults_the_first_are_named_and_the_rest_is_counted() -> None:
         ({"phase": "output"}, "phase"),
         ({"concurrency": 0}, "concurrency"),
         ({"concurrency": True}, "concurrency"),
+        ({"decisions": "verdicts.jsonl"}, "decisions"),
+        ({"principal": 5}, "principal"),
     ],
 )
 def test_a_wrong_setting_is_refused(settings: dict[str, Any], field: str) -> None:

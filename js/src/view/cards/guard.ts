@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
 /** After the cards have moved, decisions are not taken for this long: the second click of a double click is meant for what was there before. */
-export const SETTLE_MS = 350;
+const SETTLE_MS = 350;
 
 /**
  * Keeps a click from deciding what it was not meant for (F38): a click counts only where its pointer went down on the same control,

@@ -1,6 +1,7 @@
 import { computed, type Signal, signal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Desk } from "../desk";
+import { Help } from "../help";
 import { Arrivals } from "./arrivals";
 import { chosenCards } from "./bulk";
 import { PanelProvider, type PanelScope } from "./context";
@@ -8,8 +9,7 @@ import { useFollow } from "./follow";
 import { Footer, submitChosen } from "./footer";
 import { shown } from "./groups";
 import { ClickGuard } from "./guard";
-import { Help } from "./help";
-import { goTo, onPanelKey } from "./keys";
+import { goTo, KEYS, onPanelKey } from "./keys";
 import { CardList } from "./list";
 import { StaleProblems } from "./stale";
 import { Toolbar } from "./toolbar";
@@ -75,7 +75,7 @@ export function Panel({ desk, prefix, wanted }: PanelProps) {
             {!read_only && <Toolbar closed={closed} />}
           </header>
         )}
-        {helping && <Help onClose={() => setHelping(false)} />}
+        {helping && <Help keys={KEYS} place="panel" onClose={() => setHelping(false)} />}
         <StaleProblems desk={desk} />
         <CardList pending={pending} />
         {!read_only && <Footer scope={scope} closed={closed} />}

@@ -7,7 +7,7 @@ const BEFORE = 6;
 const SLACK = 3;
 /** The height of a card that was never drawn, while none was, and the gap below each (as the style sheet has it), in pixels. */
 const GUESS = 170;
-export const GAP = 8;
+const GAP = 8;
 
 /** Heights of cards by id, as far as they were drawn; the others are taken to be as high as these are on average. */
 export class Heights {

@@ -22,7 +22,7 @@ export function NumberControl(props: ControlProps & { integer: boolean }) {
   );
 }
 
-export const readNumber =
+const readNumber =
   (integer: boolean) =>
   (text: string): Reading => {
     const bare = text.trim();

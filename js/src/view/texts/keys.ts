@@ -100,7 +100,7 @@ export function noteOf(desk: TextsDesk): string | null {
 }
 
 /** Whether there is something to decide about the open text. */
-export function canDecide(desk: TextsDesk): boolean {
+function canDecide(desk: TextsDesk): boolean {
   const opened = desk.opened.value;
   return opened !== null && opened.position === desk.current.value && opened.mark !== "none";
 }

@@ -1,4 +1,5 @@
 import { useRef, useState } from "preact/hooks";
+import { Help } from "../help";
 import { ConnectionLine, Live, Trouble } from "../notes";
 import { Changes } from "./changes";
 import type { TextsDesk } from "./desk";
@@ -68,31 +69,12 @@ export function TextsView({ desk, prefix }: { desk: TextsDesk; prefix: string })
           </button>
         </span>
       </div>
-      {helping && <Help onClose={() => setHelping(false)} />}
+      {helping && <Help keys={KEYS} place="review" onClose={() => setHelping(false)} />}
       <div class="llm4s-texts-columns">
         <List desk={desk} prefix={prefix} />
         <Detail desk={desk} prefix={prefix} onDone={focusList} />
       </div>
       <Live desk={desk} />
-    </section>
-  );
-}
-
-function Help({ onClose }: { onClose: () => void }) {
-  return (
-    <section class="llm4s-help" aria-label="Keys of this review" data-testid="texts-help">
-      {KEYS.map(([key, does]) => (
-        <div key={key} class="llm4s-key-row">
-          <span>
-            <kbd>{key}</kbd>
-          </span>
-          <span>{does}</span>
-        </div>
-      ))}
-      <p class="llm4s-hint">They work while the focus is in this review and not in a text field.</p>
-      <button type="button" class="llm4s-button llm4s-small" onClick={onClose}>
-        Close
-      </button>
     </section>
   );
 }

@@ -100,9 +100,9 @@ describe("verdicts by keys (T3.3)", () => {
   it("shows its keys on ?", async () => {
     const { list, page } = await showTexts();
     await press(list(), "?");
-    expect(page.getByTestId("texts-help").textContent).toContain("undo the last verdict");
+    expect(page.getByLabelText("Keys of this review").textContent).toContain("undo the last verdict");
     await press(list(), "?");
-    expect(page.queryByTestId("texts-help")).toBeNull();
+    expect(page.queryByLabelText("Keys of this review")).toBeNull();
   });
 
   it("leaves the keyboard with the list after a click, whatever has gone from the page", async () => {
