@@ -3,6 +3,7 @@ import { ValueDiff } from "../diff_view";
 import { directionOf } from "../direction";
 import { hideSecrets } from "../form/secret";
 import { parseJson } from "../json";
+import { Scroll } from "../scroll";
 import { Plain } from "../text";
 import { Act } from "./act";
 import { AnswerEditor } from "./answer_editor";
@@ -22,9 +23,9 @@ export function ApprovalBody({ card, hand, closed, readOnly }: BodyProps) {
   return (
     <div class="llm4s-body">
       {card.reason !== null && card.reason !== "" && (
-        <p class="llm4s-reason">
+        <Scroll class="llm4s-reason" label="Reason">
           <Plain text={card.reason} />
-        </p>
+        </Scroll>
       )}
       <Arguments value={card.arguments as Json} />
       {!readOnly && (
