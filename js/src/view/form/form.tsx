@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Json } from "../../wire/index";
 import { getAt, type Maybe, type Path, pathKey, setAt } from "../json";
 import type { Fault } from "./check";
@@ -77,7 +77,8 @@ export function Form(props: FormProps) {
       wanted.current = path;
     },
   };
-  useEffect(() => {
+  // With the drawing itself and not after the frame: by then the person may be in another field, and what they type would land here.
+  useLayoutEffect(() => {
     if (wanted.current === null) return;
     controlAt(box.current, fieldId(scope, wanted.current))?.focus();
     wanted.current = null;

@@ -300,4 +300,17 @@ describe("the focus (W2.10)", () => {
     await press(["inner"], "leave out");
     expect(document.activeElement).toBe(at(["inner"]));
   });
+
+  it("and is not taken from who has gone on meanwhile: it follows before the next event, not after a frame", async () => {
+    const { at } = await editing({ words: { type: "array", items: { type: "string" } } }, { words: ["a", "b", "c"] });
+    const field = at(["words", 0], "-name").closest(".llm4s-field") as HTMLElement;
+    const remove = [...field.querySelectorAll("button")].find((one) => one.textContent?.trim() === "remove") as HTMLButtonElement;
+    remove.click();
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(document.activeElement).toBe(at(["words", 0]));
+    at(["words", 1]).focus();
+    await new Promise((done) => setTimeout(done, 120));
+    expect(document.activeElement).toBe(at(["words", 1]));
+  });
 });
