@@ -15,7 +15,8 @@ export function TextsView({ desk, prefix }: { desk: TextsDesk; prefix: string })
   const root = useRef<HTMLElement>(null);
   const [helping, setHelping] = useState(false);
   const focus = (testid: string) => root.current?.querySelector<HTMLElement>(`[data-testid="${testid}"]`)?.focus();
-  const soon = (testid: string) => requestAnimationFrame(() => focus(testid));
+  // Once it is drawn, and before the next key: a letter typed into the field must not be a verdict.
+  const soon = (testid: string) => queueMicrotask(() => focus(testid));
   const focusList = () => focus("texts-list");
   const state = desk.state.value;
   const refusal = desk.refusal.value;

@@ -23,6 +23,19 @@ describe("verdicts by keys (T3.3)", () => {
     expect(row(1)?.dataset.mark).toBe("allow");
   });
 
+  it.each([
+    ["e", "texts-edit"],
+    ["n", "texts-note"],
+  ])("after %s the field has the focus before the next key, which is then no verdict", async (key, field) => {
+    const { fake, page, list } = await showTexts();
+    list().focus();
+    list().dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve(); // no frame and no event comes in between
+    expect(document.activeElement).toBe(page.getByTestId(field));
+    await press(document.activeElement as HTMLElement, "a");
+    expect(decided(fake)).toEqual([]);
+  });
+
   it("goes round to the texts that were passed over", async () => {
     const { fake, list, shown } = await showTexts();
     await press(list(), "j");
