@@ -51,10 +51,11 @@ class Called:
 
 @dataclass(slots=True)
 class _Sent:
-    """A client call under way: its attempt number, when it began and when its first piece came."""
+    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came."""
 
     attempt: int
     begun: float
+    told: int = 0
     first: float | None = None
 
 
@@ -186,7 +187,9 @@ class ModelStep:
             raise self._model_failed(cause) from cause
         finally:
             if self.context.followed:
-                announce(self.context, events.ModelCallEnded(self.member.id, sent.attempt, not isinstance(made, Completion)))
+                announce(
+                    self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), not isinstance(made, Completion))
+                )
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
         self.attempts = max(self.attempts, attempt + made.attempts - 1)
@@ -201,7 +204,8 @@ class ModelStep:
         first = sent.attempt - 1
 
         def waits(retry: Retry) -> None:
-            announce(self.context, events.ModelCallWaits(self.member.id, first + retry.attempt, retry.seconds, retry.fault))
+            sent.told = first + retry.attempt
+            announce(self.context, events.ModelCallWaits(self.member.id, sent.told, retry.seconds, retry.fault))
 
         hearing = retry_listener.set(waits)
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
 from ..errors import ReplayUnavailable
 from ._answered import AnsweredLog
+from ._model_calls import ModelCalls
 from ._thread import NEW, ReviewedThread, Stored
 from ._trace import Trace
 
@@ -25,6 +26,7 @@ class ThreadReader:
         self.stored: Stored = NEW
         self.log = AnsweredLog()
         self.trace = Trace()
+        self.calls = ModelCalls()
         self.head: Head | None = None
         self.was_read = False
 
@@ -63,6 +65,11 @@ class ThreadReader:
         if (self.head.checkpoint_id or "").rpartition("/")[0] != run_id:  # ids are "<run id>/<number>" (R1.5)
             await self.read()
 
+    async def read_messages(self) -> None:
+        """Draw the messages that a run of our own has stored by now. Raises: as `read`."""
+        stored = await self._thread.load(self._thread_id)
+        self.stored = replace(self.stored, messages=stored.messages, usage=stored.usage)
+
     async def read_events(self) -> None:
         """Catch up with the thread's log."""
         store = self._thread.checkpointer
@@ -80,6 +87,7 @@ class ThreadReader:
         seen = tuple(records)
         self.log.see(seen)
         self.trace.see(seen)
+        self.calls.see(seen)
 
     def without(self, answered: Iterable[str]) -> None:
         """Take the cards away whose answers have just been admitted."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ._base import Json, JsonObject, WireModel
-from ._message import Done, Drafts, Message, Refusal, Welcome
+from ._message import Done, Drafts, LivePiece, Message, Pieces, Refusal, Welcome
 from ._request import (
     Abandon,
     Approve,
@@ -31,7 +31,9 @@ from ._session import (
     GuardrailRefusal,
     Hold,
     Kind,
+    LiveView,
     MessageView,
+    ModelCallView,
     NodeStatus,
     NodeView,
     PendingCard,
@@ -95,13 +97,17 @@ __all__ = [
     "Json",
     "JsonObject",
     "Kind",
+    "LivePiece",
+    "LiveView",
     "Message",
     "MessageView",
+    "ModelCallView",
     "NodeStatus",
     "NodeView",
     "OpenText",
     "OpenedText",
     "PendingCard",
+    "Pieces",
     "Problem",
     "Proceed",
     "ReadRows",
