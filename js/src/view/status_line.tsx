@@ -23,6 +23,7 @@ export function StatusLine({ desk }: { desk: Desk }) {
   const now = useNow(desk.clockAhead.value, 1000, run !== null);
   if (state === null) return null;
   const { usage } = state;
+  const waiting = desk.live.value?.waiting ?? null;
   return (
     <div class="llm4s-status-line" data-testid="status-line" data-status={state.status}>
       <p class="llm4s-now">
@@ -45,6 +46,11 @@ export function StatusLine({ desk }: { desk: Desk }) {
           </span>
         )}
       </p>
+      {waiting !== null && (
+        <p class="llm4s-waiting" data-testid="waiting-line">
+          <Plain text={waiting} />
+        </p>
+      )}
       <Facts
         facts={[
           { name: "thread", value: state.thread_id },
