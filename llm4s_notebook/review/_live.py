@@ -102,7 +102,12 @@ class Live:
             match record.event:
                 case Progress(name=name, payload=payload):
                     event = told.decode(name, payload)
-                    return event is not None and self._told(message_id(record.task_id), event, record.node_id or "", now)
+                    if event is None:
+                        return False
+                    whole = self._told(message_id(record.task_id), event, record.node_id or "", now)
+                    if self._line is not None or isinstance(event, told.ModelCallWaits):  # a word takes the line away at once
+                        self._line = self._waiting(now)
+                    return whole
                 case TaskFailed() | TaskSuspended():
                     return self._written.pop(message_id(record.task_id), None) is not None
                 case Gap():
@@ -128,7 +133,7 @@ class Live:
     def tick(self, now: datetime) -> bool:
         """Whether what is said about waiting has changed with time alone."""
         with self._lock:
-            line = waiting_line((one.silence for one in self._written.values() if not one.over), now)
+            line = self._waiting(now)
             changed, self._line = line != self._line, line
             self._fresh = self._fresh or changed
             return changed
@@ -154,6 +159,9 @@ class Live:
             there = {message.id for message in stored} if self._written else set[str]()
             messages = [_view(id, one) for id, one in self._written.items() if one.begun and id not in there]
             return LiveView(number=self._number, waiting=self._line, messages=messages)
+
+    def _waiting(self, now: datetime) -> str | None:
+        return waiting_line((one.silence for one in self._written.values() if not one.over), now)
 
     # -- one event ---------------------------------------------------------------------------------------------------
 
