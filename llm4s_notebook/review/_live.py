@@ -1,4 +1,4 @@
-"""What the models of a run are writing just now, reduced from its live events (W4.5). Nothing of it is stored.
+"""What the models of a run are writing just now, reduced from its live events (W4.7). Nothing of it is stored.
 
 A view holds a whole `LiveView` and is then sent only what came since, each piece under the next number; what changes more than the end of
 a text - a message or a call that is new, void or gone - is a reason for a whole document.

@@ -1,4 +1,4 @@
-"""What each model call took, reduced from the thread's durable events; so a new kernel knows it as well (W4.7)."""
+"""What each model call took, reduced from the thread's durable events; so a new kernel knows it as well (W4.9)."""
 
 from __future__ import annotations
 

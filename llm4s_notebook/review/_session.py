@@ -175,7 +175,7 @@ class Session:
 
     @property
     def calls(self) -> tuple[ModelCallCompleted, ...]:
-        """The model calls of the present turn, as last read: seconds, seconds until the first piece, attempts, usage (W4.7)."""
+        """The model calls of the present turn, as last read: seconds, seconds until the first piece, attempts, usage (W4.9)."""
         return self._conductor.reader.calls.of_turn()
 
     def waiting(self) -> dict[str, str]:
@@ -195,7 +195,7 @@ class Session:
         return self._conductor.observe(callback)
 
     def observe_writing(self, callback: Callable[[Pieces], None]) -> Callable[[], None]:
-        """Call `callback` with what a model has written since the last document or piece, at most 20 times a second (W4.5).
+        """Call `callback` with what a model has written since the last document or piece, at most 20 times a second (W4.7).
 
         For who observes the documents as well: each holds what was written before it.
         """

@@ -1,4 +1,4 @@
-"""How long a model has been silent, and in words what a person may do about it (W4.6)."""
+"""How long a model has been silent, and in words what a person may do about it (W4.8)."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class LivePiece(WireModel):
 
 
 class Pieces(WireModel):
-    """Pushed while a model writes, at most 20 times a second: what came since piece `number - 1`, whatever the length of the thread (W4.5).
+    """Pushed while a model writes, at most 20 times a second: what came since piece `number - 1`, whatever the length of the thread (W4.7).
 
     A view that lacks that one says hello again.
     """

@@ -67,7 +67,7 @@ class ToolCallView(WireModel):
     arguments: Json
     edited: bool  # a person edited the arguments
     # no_result: the turn stopped in the middle of it; not_run: rejected or denied (W4.1)
-    # writing: the model is still writing it, and `arguments` is its JSON text so far (W4.5)
+    # writing: the model is still writing it, and `arguments` is its JSON text so far (W4.7)
     state: Literal["waiting", "running", "no_result", "done", "error", "not_run", "writing"]
 
 
@@ -79,17 +79,17 @@ class MessageView(WireModel):
     tool_call_id: str | None
     is_error: bool
     not_run: bool  # a tool message of a call that a person or a rule stopped
-    note: str | None = None  # beside its role: what the model call took (W4.7), or that it is being written (W4.5)
+    note: str | None = None  # beside its role: what the model call took (W4.9), or that it is being written (W4.7)
 
 
 class LiveView(WireModel):
-    """What the models are writing just now, as far as it was sent up to piece `number` (W4.5).
+    """What the models are writing just now, as far as it was sent up to piece `number` (W4.7).
 
     A message has the id under which it will be stored, and is here or among the stored ones, never both.
     """
 
     number: int = 0
-    waiting: str | None = None  # which model has been silent for how long (W4.6)
+    waiting: str | None = None  # which model has been silent for how long (W4.8)
     messages: list[MessageView] = Field(default_factory=list[MessageView])
 
 
@@ -136,7 +136,7 @@ class StorageView(WireModel):
 
 
 class ModelCallView(WireModel):
-    """One model call of this turn: seconds in all and until its first piece, and what it used where the provider said so (W4.7)."""
+    """One model call of this turn: seconds in all and until its first piece, and what it used where the provider said so (W4.9)."""
 
     message_id: str  # the message it gave, if that was stored
     agent: str

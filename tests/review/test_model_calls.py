@@ -1,4 +1,4 @@
-"""What each model call took: beside its message, in the document and in code (W4.7)."""
+"""What each model call took: beside its message, in the document and in code (W4.9)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def notes(session: Session) -> list[str | None]:
 
 
 async def test_it_stands_beside_each_message_of_a_model() -> None:
-    """W4.7: seconds, the first word, tokens; not beside what people and tools said."""
+    """W4.9: seconds, the first word, tokens; not beside what people and tools said."""
     session = Session(agent_of(calls(ToolCall("c1", "look_up", {"order": "A-1"}), text="I look."), "It is on its way."), "t")
     await session.run("Where is A-1?")
     assert [message.role for message in session.state().messages if message.note is None] == ["user", "tool"]
@@ -45,7 +45,7 @@ async def test_it_stands_beside_each_message_of_a_model() -> None:
 
 
 async def test_a_call_that_was_not_streamed_has_no_first_word() -> None:
-    """W4.7."""
+    """W4.9."""
     session = Session(agent_of("hi", stream=False), "t")
     await session.run("go")
     assert re.match(r"^\d+\.\d s, 10 in, 20 out$", notes(session)[0] or "")
@@ -53,7 +53,7 @@ async def test_a_call_that_was_not_streamed_has_no_first_word() -> None:
 
 
 async def test_the_calls_of_the_turn_are_there_in_code_and_in_the_document() -> None:
-    """W4.7: of this turn; what the thread used in all is beside it."""
+    """W4.9: of this turn; what the thread used in all is beside it."""
     session = Session(agent_of("first", calls(ToolCall("c1", "look_up", {"order": "A-1"})), "second"), "t")
     await session.run("one")
     assert [call.model for call in session.calls] == ["scripted"]
@@ -70,7 +70,7 @@ async def test_the_calls_of_the_turn_are_there_in_code_and_in_the_document() -> 
 
 
 async def test_a_new_kernel_draws_the_same_figures(tmp_path: Path) -> None:
-    """W4.7, agent.md 8.1: the events are durable."""
+    """W4.9, agent.md 8.1: the events are durable."""
     async with SqliteCheckpointer(tmp_path / "threads.db") as store:
         session = Session(agent_of(calls(ToolCall("c1", "look_up", {"order": "A-1"})), "there", store=store), "t")
         await session.run("go")
@@ -83,7 +83,7 @@ async def test_a_new_kernel_draws_the_same_figures(tmp_path: Path) -> None:
 
 
 async def test_a_wrapper_that_answers_in_the_models_place_has_asked_nobody() -> None:
-    """W4.7, agent.md 8.6: there is nothing to tell of its message; of one that asked twice, the attempts."""
+    """W4.9, agent.md 8.6: there is nothing to tell of its message; of one that asked twice, the attempts."""
 
     class Wrapper(AgentMiddleware):
         id = "wrapper"
@@ -111,12 +111,12 @@ async def test_a_wrapper_that_answers_in_the_models_place_has_asked_nobody() -> 
     ],
 )
 def test_what_is_said_of_a_call(call: ModelCallCompleted, said: str) -> None:
-    """W4.7: figures that a provider does not tell are left out."""
+    """W4.9: figures that a provider does not tell are left out."""
     assert took(call) == said
 
 
 async def test_calls_before_a_question_count_and_have_no_message() -> None:
-    """W4.7, agent.md 8.6: a turn that failed keeps the calls before it."""
+    """W4.9, agent.md 8.6: a turn that failed keeps the calls before it."""
     session = Session(agent_of(calls(ToolCall("c1", "look_up", {"order": "A-1"})), ConnectionError("cut")), "t")
     with pytest.raises(Exception, match="cut"):
         await session.run("go")

@@ -1,4 +1,4 @@
-"""A model that keeps a person waiting: which one, for how long, and that cancel is safe (W4.6). The clock is turned by hand."""
+"""A model that keeps a person waiting: which one, for how long, and that cancel is safe (W4.8). The clock is turned by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def called(client: Typing, times: int = 1) -> None:
 
 @each_way
 async def test_a_model_that_has_not_answered_is_named_from_ten_seconds_on(stream: bool) -> None:
-    """W4.6: streamed or not; it goes when the answer is there."""
+    """W4.8: streamed or not; it goes when the answer is there."""
     gate = Gate()
     client = Typing([gate, "hi", done("hi")])
     waiting = Waiting(client, stream=stream)
@@ -66,7 +66,7 @@ async def test_a_model_that_has_not_answered_is_named_from_ten_seconds_on(stream
 
 
 async def test_a_stream_that_stalls_is_named_and_a_word_takes_the_line_away() -> None:
-    """W4.6: the seconds are those since the last word."""
+    """W4.8: the seconds are those since the last word."""
     stall, again = Gate(), Gate()
     client = Typing(["Once ", stall, "upon ", again, "a time", done("Once upon a time")])
     waiting = Waiting(client)
@@ -82,7 +82,7 @@ async def test_a_stream_that_stalls_is_named_and_a_word_takes_the_line_away() ->
 
 
 async def test_the_scripted_client_with_a_delay_is_a_silent_model_too() -> None:
-    """W4.6."""
+    """W4.8."""
     waiting = Waiting(ScriptedClient("slow words", chunk_size=5, delay=0.6))
     await asyncio.sleep(0.2)
     await waiting.after(15, f"model of 'support' has not answered for 15 s; {SAFE}")
@@ -93,7 +93,7 @@ async def test_the_scripted_client_with_a_delay_is_a_silent_model_too() -> None:
 
 @each_way
 async def test_cancel_ends_the_waiting_and_nothing_of_the_call_is_stored(stream: bool) -> None:
-    """W4.6: it is as safe as it says."""
+    """W4.8: it is as safe as it says."""
     client = Typing([Gate()])
     waiting = Waiting(client, stream=stream)
     await called(client)
@@ -108,7 +108,7 @@ async def test_cancel_ends_the_waiting_and_nothing_of_the_call_is_stored(stream:
 
 @each_way
 async def test_a_wait_to_send_again_is_said_at_once_with_its_cause(stream: bool) -> None:
-    """W4.6, M3.5: how long it still takes, then the new attempt's own silence."""
+    """W4.8, M3.5: how long it still takes, then the new attempt's own silence."""
     waits, sent = Gate(), Gate()
     script: Sequence[Any] = [waits, Retry(2, 4.0, "rate-limit"), sent, *([Delta(again=True)] if stream else []), done("hi")]
     client = Typing(script)
@@ -125,7 +125,7 @@ async def test_a_wait_to_send_again_is_said_at_once_with_its_cause(stream: bool)
 
 
 async def test_a_wrapper_that_works_after_the_call_is_not_taken_for_a_silent_model() -> None:
-    """W4.6: the call is over, whatever it came to; and a call that failed is not waited for either."""
+    """W4.8: the call is over, whatever it came to; and a call that failed is not waited for either."""
     checks, tries = Gate(), Gate()
 
     class Careful(AgentMiddleware):
@@ -158,7 +158,7 @@ async def test_a_wrapper_that_works_after_the_call_is_not_taken_for_a_silent_mod
 
 
 async def test_a_tool_that_takes_its_time_is_no_silent_model() -> None:
-    """W4.6: the line is about model calls; a tool is named by its node (W4.3)."""
+    """W4.8: the line is about model calls; a tool is named by its node (W4.3)."""
     gate = Gate()
 
     @tool

@@ -1,4 +1,4 @@
-"""What a model writes is drawn as it comes, and gives way to what is stored (W4.5)."""
+"""What a model writes is drawn as it comes, and gives way to what is stored (W4.7)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def session_of(client: Any, **settings: Any) -> Session:
 
 
 async def test_the_text_grows_and_gives_way_to_the_stored_message_in_one_step() -> None:
-    """W4.5: every frame holds more of it, none holds it twice, and none lacks it once it has begun."""
+    """W4.7: every frame holds more of it, none holds it twice, and none lacks it once it has begun."""
     gates = Gate(), Gate()
     session = session_of(Typing(["Your order ", gates[0], "A-1 is ", gates[1], "on its way.", done("Your order A-1 is on its way.")]))
     page = Page(session)
@@ -57,7 +57,7 @@ async def test_the_text_grows_and_gives_way_to_the_stored_message_in_one_step() 
 
 
 async def test_a_call_is_drawn_with_its_arguments_so_far_and_the_next_answer_below_it() -> None:
-    """W4.5: while the turn goes on, what is stored of it is drawn as stored; the message keeps its place."""
+    """W4.7: while the turn goes on, what is stored of it is drawn as stored; the message keeps its place."""
     asked, answered = Gate(), Gate()
     client = Typing(
         [
@@ -85,7 +85,7 @@ async def test_a_call_is_drawn_with_its_arguments_so_far_and_the_next_answer_bel
 
 
 async def test_a_retried_attempt_replaces_the_text_whole() -> None:
-    """W4.5, M3.3: the void text stays, marked, until the new one begins; never a mixture of the two."""
+    """W4.7, M3.3: the void text stays, marked, until the new one begins; never a mixture of the two."""
     waits, again, more = Gate(), Gate(), Gate()
     retry = Retry(2, 4.0, "rate-limit")
     client = Typing(["Half an ", waits, retry, again, Delta(again=True), "The whole ", more, "answer.", done("The whole answer.")])
@@ -106,7 +106,7 @@ async def test_a_retried_attempt_replaces_the_text_whole() -> None:
 
 @pytest.mark.parametrize("ends", ["fails", "is cancelled"])
 async def test_it_is_gone_when_the_call_fails_or_is_cancelled(ends: str) -> None:
-    """W4.5, M3.4: nothing of it is stored, and nothing of it is drawn."""
+    """W4.7, M3.4: nothing of it is stored, and nothing of it is drawn."""
     gate = Gate()
     session = session_of(Typing(["Half an ", gate, ConnectionError("cut")]))
     page = Page(session)
@@ -126,7 +126,7 @@ async def test_it_is_gone_when_the_call_fails_or_is_cancelled(ends: str) -> None
 
 
 async def test_a_scripted_stream_that_breaks_off_is_gone() -> None:
-    """W4.5: the same with the scripted client."""
+    """W4.7: the same with the scripted client."""
     session = session_of(ScriptedClient(BreaksOff("half an answer", 2, ConnectionError("cut")), chunk_size=4, delay=0.06))
     page = Page(session)
     with pytest.raises(ModelFailed):
@@ -136,7 +136,7 @@ async def test_a_scripted_stream_that_breaks_off_is_gone() -> None:
 
 
 async def test_a_wrapper_that_calls_twice_shows_the_later_call() -> None:
-    """W4.5, agent.md 8.10: a higher attempt voids the lower, also where the wrapper asked twice on purpose, or at once."""
+    """W4.7, agent.md 8.10: a higher attempt voids the lower, also where the wrapper asked twice on purpose, or at once."""
 
     class Twice(AgentMiddleware):
         id = "twice"
@@ -167,7 +167,7 @@ async def test_a_wrapper_that_calls_twice_shows_the_later_call() -> None:
 
 
 async def test_a_handoff_draws_both_agents_answers_in_their_order() -> None:
-    """W4.5: each step's message has a place of its own."""
+    """W4.7: each step's message has a place of its own."""
     held = Gate()
     billing = Agent("billing", Typing(["The bill ", held, "is paid.", done("The bill is paid.")]), stream=True)
     first = Typing(["One moment.", done("One moment.", ToolCall("h1", "handoff_to_billing", {}))])
@@ -182,7 +182,7 @@ async def test_a_handoff_draws_both_agents_answers_in_their_order() -> None:
 
 
 async def test_a_view_that_comes_in_mid_stream_shows_the_same() -> None:
-    """W1.2, W4.5: its first document has what the others were sent, and the next piece continues it."""
+    """W1.2, W4.7: its first document has what the others were sent, and the next piece continues it."""
     gates = Gate(), Gate()
     session = session_of(Typing(["One, ", "two, ", gates[0], "three, ", gates[1], "four.", done("One, two, three, four.")]))
     first = Page(session)
@@ -199,7 +199,7 @@ async def test_a_view_that_comes_in_mid_stream_shows_the_same() -> None:
 
 
 async def test_reasoning_is_said_and_not_shown() -> None:
-    """W4.5, M2.3: what is thought is not stored, so it is not drawn as what is."""
+    """W4.7, M2.3: what is thought is not stored, so it is not drawn as what is."""
     thinks, writes = Gate(), Gate()
     session = session_of(Typing([Delta(thinking="SECRET plan"), thinks, "So: ", writes, "four.", done("So: four.")]))
     page = Page(session)
@@ -215,7 +215,7 @@ async def test_reasoning_is_said_and_not_shown() -> None:
 
 
 async def test_a_secret_argument_is_in_no_piece() -> None:
-    """W4.5, 3.8.2: of such a call only the name is drawn."""
+    """W4.7, 3.8.2: of such a call only the name is drawn."""
     held = Gate()
     arguments = {"user": "ann", "password": "hunter2-hunter2"}
     pieces = [call_piece(0, "c1", "log_in", '{"user": "ann", "pass'), call_piece(0, "c1", "log_in", 'word": "hunter2-hunter2"}')]
@@ -231,7 +231,7 @@ async def test_a_secret_argument_is_in_no_piece() -> None:
 
 
 async def test_an_answer_that_a_guardrail_blocks_goes_with_its_turn() -> None:
-    """W4.5, W4.1: it was drawn while it was written, and is removed with the turn."""
+    """W4.7, W4.1: it was drawn while it was written, and is removed with the turn."""
     session = session_of(
         ScriptedClient("a secret word", chunk_size=4, delay=0.06), middleware=[GuardrailMiddleware(output=[WordList(["secret"])])]
     )
@@ -243,7 +243,7 @@ async def test_an_answer_that_a_guardrail_blocks_goes_with_its_turn() -> None:
 
 
 async def test_of_what_a_slow_reader_missed_it_is_said_so() -> None:
-    """W4.5, R7.8: the loop was held so long that pieces were lost; the stored message is whole."""
+    """W4.7, R7.8: the loop was held so long that pieces were lost; the stored message is whole."""
 
     class Blocking(Typing):
         async def stream(self, request: ModelRequest) -> Any:
@@ -266,7 +266,7 @@ async def test_of_what_a_slow_reader_missed_it_is_said_so() -> None:
 
 
 async def test_pieces_are_gathered_and_come_at_most_twenty_times_a_second() -> None:
-    """W4.5: a thousand deltas are not a thousand messages."""
+    """W4.7: a thousand deltas are not a thousand messages."""
     session = session_of(ScriptedClient("word " * 1000, chunk_size=5))
     page = Page(session)
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""What a model writes, on its way to the browser: bytes that do not grow with the thread, and every view the same (W4.5)."""
+"""What a model writes, on its way to the browser: bytes that do not grow with the thread, and every view the same (W4.7)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ async def written(front: FakeFrontEnd, before: int) -> tuple[list[int], list[int
 
 
 async def test_bytes_per_delta_do_not_grow_with_the_thread(front: FakeFrontEnd) -> None:
-    """W4.5: the pieces of a thousand deltas are as long on a thread of 200 messages as on one of 2, and no document is sent for them."""
+    """W4.7: the pieces of a thousand deltas are as long on a thread of 200 messages as on one of 2, and no document is sent for them."""
     short_pieces, short_documents, short_text = await written(front, 2)
     long_pieces, long_documents, long_text = await written(front, 200)
     expected = "".join(f"{group:02}-{at:02} " for group in range(GROUPS) for at in range(DELTAS))
@@ -96,7 +96,7 @@ async def test_bytes_per_delta_do_not_grow_with_the_thread(front: FakeFrontEnd) 
 
 
 async def test_every_widget_of_a_session_is_sent_the_same_pieces(front: FakeFrontEnd) -> None:
-    """W1.2, W4.5: and one made in mid-stream begins with what the others have."""
+    """W1.2, W4.7: and one made in mid-stream begins with what the others have."""
     client = Bursts()
     session = Session(Agent("support", client, stream=True), "t")
     first = Console(session)
@@ -128,7 +128,7 @@ async def test_every_widget_of_a_session_is_sent_the_same_pieces(front: FakeFron
 
 
 async def test_a_widget_that_is_closed_is_sent_nothing_more(front: FakeFrontEnd) -> None:
-    """W4.5."""
+    """W4.7."""
     session = Session(Agent("support", ScriptedClient("a few words " * 20, chunk_size=4), stream=True), "t")
     console = Console(session)
     console.close()

@@ -1,6 +1,6 @@
 import type { LiveView, Pieces } from "../wire/index";
 
-/** What is being written, continued by what came since: each text grows at its end (W4.5). */
+/** What is being written, continued by what came since: each text grows at its end (W4.7). */
 export function continued(live: LiveView, { number, waiting, pieces }: Pieces): LiveView {
   const messages = live.messages.map((message) => {
     const piece = pieces.find((one) => one.id === message.id);

@@ -20,7 +20,7 @@ const CALL_STATES: Readonly<Record<ToolCallView["state"], { glyph: string; words
 
 /**
  * The turn as it was said: messages with their roles, tool calls with what came of them, and what a person changed (W4.1); last, what is
- * being written (W4.5). A message keeps its key, and so its elements, when it is stored; the stored ones are not gone through for a piece.
+ * being written (W4.7). A message keeps its key, and so its elements, when it is stored; the stored ones are not gone through for a piece.
  */
 export function Transcript({ desk }: { desk: Desk }) {
   const state = desk.state.value;

@@ -20,7 +20,7 @@ const piece = (text: string, more: Partial<Pieces> = {}, args: string[] = [""]):
 
 const written = (el: Element) => el.querySelector<HTMLElement>('[aria-busy="true"]');
 
-describe("what is being written (W4.5)", () => {
+describe("what is being written (W4.7)", () => {
   it("is drawn last, as data, with its call's name and arguments so far, and says that it is being written", async () => {
     const { el, page } = await writing();
     const articles = [...page.getByTestId("transcript").querySelectorAll("article")];
@@ -136,7 +136,7 @@ describe("the end of the transcript", () => {
   });
 });
 
-describe("a silent model (W4.6)", () => {
+describe("a silent model (W4.8)", () => {
   it("is named in the status line with what is safe, said once, and no more when a word comes", async () => {
     const { fake, page } = await show({ ...readSession("running"), live: { number: 0, waiting: null, messages: [] } });
     expect(page.queryByTestId("waiting-line")).toBeNull();
@@ -154,7 +154,7 @@ describe("a silent model (W4.6)", () => {
   });
 });
 
-describe("what a call took (W4.7)", () => {
+describe("what a call took (W4.9)", () => {
   it("stands beside its message", async () => {
     const { page } = await show(readSession("waiting"), {}, transcriptWidget);
     const notes = [...page.getByTestId("transcript").querySelectorAll(".llm4s-note")].map((note) => note.textContent);
