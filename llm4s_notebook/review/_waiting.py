@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 
 SILENT = 10.0
 """Seconds after which it is said that a model is silent."""
@@ -41,7 +42,7 @@ class Silence:
         """What is to be said of it; None while it is short."""
         model, retry = f"model of '{self.agent}'", self.retry
         if retry is not None and now < retry.at:
-            left = int((retry.at - now).total_seconds()) + 1
+            left = ceil((retry.at - now).total_seconds())
             return f"{model} is asked again in {in_words(left)}: attempt {self.attempt} after {retry.cause}; {_SAFE}"
         seconds = (now - self.since).total_seconds()
         if seconds < SILENT:

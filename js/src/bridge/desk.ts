@@ -184,7 +184,6 @@ export class Desk {
       if (!this.asked.value.has("hello")) this.link.greet();
       return;
     }
-    if (pieces.waiting !== null && live.waiting === null) this.said.value = pieces.waiting;
     this.live.value = continued(live, pieces);
   }
 

@@ -51,6 +51,10 @@ export function StatusLine({ desk }: { desk: Desk }) {
           <Plain text={waiting} />
         </p>
       )}
+      {/* The seconds of the line above change; this does not, and so is read out once. */}
+      <p class="llm4s-sr" role="status">
+        {waiting !== null && "The model keeps you waiting."}
+      </p>
       <Facts
         facts={[
           { name: "thread", value: state.thread_id },
