@@ -174,22 +174,22 @@ class ModelStep:
             raise self._model_failed(ConfigError(field="conversation", problems=problems))
         self.attempts += 1
         attempt = self.attempts
-        if self.context.followed:
+        followed = self.context.followed
+        if followed:
             announce(self.context, events.ModelCallStarted(self.member.id, attempt))
         sent = _Sent(attempt, perf_counter())
         made: object = None
         try:
-            made = await self._told(request, sent)
+            made = await (self._told(request, sent) if followed else self._complete(request, sent))
         except asyncio.CancelledError:
             self._watch.note()
             raise
         except Exception as cause:
             raise self._model_failed(cause) from cause
         finally:
-            if self.context.followed:
-                announce(
-                    self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), not isinstance(made, Completion))
-                )
+            if followed:
+                failed = not isinstance(made, Completion)
+                announce(self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), failed))
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
         self.attempts = max(self.attempts, attempt + made.attempts - 1)
@@ -198,9 +198,7 @@ class ModelStep:
         return made
 
     async def _told(self, request: ModelRequest, sent: _Sent) -> Completion | None:
-        """The client's answer; where somebody follows, they hear that it waits to send the request again (M3.5)."""
-        if not self.context.followed:
-            return await self._complete(request, sent)
+        """The client's answer; who follows hears when it waits to send the request again (M3.5)."""
         first = sent.attempt - 1
 
         def waits(retry: Retry) -> None:
@@ -221,10 +219,9 @@ class ModelStep:
         pieces = client.stream(request)
         try:
             async for delta in pieces:
-                if sent.first is None:
-                    sent.first = perf_counter()
-                if delta.again:
+                if delta.again:  # what came before is void, its first piece too
                     sent.attempt = self.attempts = sent.attempt + 1
+                    sent.first = None
                     announce(self.context, events.ModelCallStarted(self.member.id, sent.attempt))
                 if delta.thinking:
                     announce(self.context, events.ThinkingDelta(sent.attempt, delta.thinking))
@@ -232,6 +229,8 @@ class ModelStep:
                     announce(self.context, events.TextDelta(sent.attempt, delta.text))
                 if delta.tool_call is not None:
                     announce(self.context, self._call_piece(sent.attempt, delta.tool_call))
+                if sent.first is None and not delta.again:
+                    sent.first = perf_counter()
                 completion = delta.completion or completion
         finally:
             if isinstance(pieces, AsyncGenerator):  # closed now and not when it is collected, so that the connection ends here (M3.4)

@@ -100,8 +100,8 @@ class ModelCallEnded(AgentEvent):
 class ModelCallCompleted(AgentEvent):
     """A model step was stored, or a client call was counted before a model wrapper's question (8.6).
 
-    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until its
-    first piece where it was streamed. Two events that differ in these alone are equal.
+    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until the
+    first piece of the attempt that was kept, where it was streamed. Two events that differ in these alone are equal.
     """
 
     name: ClassVar[str] = "agent.model-call-completed"

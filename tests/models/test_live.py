@@ -9,15 +9,24 @@ import pytest
 
 from llm4s_notebook.agent import Agent
 from llm4s_notebook.agent import events as told
-from llm4s_notebook.models import ModelRequest, ProviderClient, Retry, RetryPolicy, ScriptedClient, UserMessage, tell_retry
+from llm4s_notebook.models import (
+    Delta,
+    ModelRequest,
+    ProviderClient,
+    Retry,
+    RetryPolicy,
+    ScriptedClient,
+    UserMessage,
+    tell_retry,
+)
 from llm4s_notebook.review import Session
 
-from ..review.writing import Gate, Page, until
+from ..review.writing import Gate, Page, Typing, done, until
 from .dialects import OPENAI, Answer, Dialect
 from .provider_server import ProviderServer, streamed
 from .test_faults import GOOD, failing
 from .test_providers import client_of, each_provider, each_way
-from .test_turns import heard_of
+from .test_turns import Clock, heard_of
 
 
 class Held:
@@ -115,3 +124,12 @@ async def test_what_the_call_took_stands_beside_its_message(dialect: Dialect, se
     note = session.state().messages[-1].note or ""
     assert note.endswith("17 in, 5 out")
     assert "first word after" in note
+
+
+async def test_the_first_word_is_that_of_the_attempt_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """W4.9, M3.3: not the void one's, and not the moment at which the request was sent again."""
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())  # a second passes at each look at it
+    session = Session(Agent("support", Typing(["void", Delta(again=True), "kept", done("kept")]), stream=True), "t")
+    await session.run("go")
+    (call,) = session.calls
+    assert (call.first_token, call.seconds) == (2.0, 3.0)  # the looks: begun, void word, kept word, over
