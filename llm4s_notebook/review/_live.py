@@ -60,7 +60,6 @@ class _Call:
 class _Written:
     """The message of one model step. `void`: the next piece begins it anew; `over`: the client's call has ended."""
 
-    agent: str
     attempt: int
     silence: Silence
     text: _Growing = field(default_factory=_Growing)
@@ -181,7 +180,9 @@ class Live:
             case told.TextDelta(attempt=attempt) | told.ThinkingDelta(attempt=attempt) | told.ToolCallDelta(attempt=attempt):
                 one = self._written.get(id)
                 if one is None:  # its beginning was missed
-                    one = self._written[id] = _Written(node.partition("/")[0], attempt, Silence(node.partition("/")[0], now), missed=True)
+                    one = self._written[id] = _Written(attempt, Silence(node.partition("/")[0], now), missed=True)
+                if attempt > one.attempt:  # where it begins was missed
+                    self._again(one, attempt, now)
                 if attempt < one.attempt or one.over:
                     return False  # void already (agent.md 8.10)
                 return self._piece(one, event, now)
@@ -191,23 +192,24 @@ class Live:
     def _started(self, id: str, agent: str, attempt: int, now: datetime) -> bool:
         one = self._written.get(id)
         if one is None:
-            self._written[id] = _Written(agent, attempt, Silence(agent, now, attempt))
-            return False  # nothing to draw until it says something
-        if attempt < one.attempt:
-            return False
-        retry = one.silence.retry
+            self._written[id] = _Written(attempt, Silence(agent, now, attempt))
+        elif attempt >= one.attempt:
+            self._again(one, attempt, now)
+        return False  # nothing to draw until it says something
+
+    def _again(self, one: _Written, attempt: int, now: datetime) -> None:
         one.attempt, one.void, one.over, self._fresh = attempt, True, False, True
-        one.silence = Silence(agent, now, attempt, retry=retry)
-        return False
+        one.silence = Silence(one.silence.agent, now, attempt, retry=one.silence.retry)
 
     def _ended(self, id: str, attempt: int, failed: bool) -> bool:
         one = self._written.get(id)
         if one is None or attempt < one.attempt:
             return False
         one.over = self._fresh = True
-        drawn = failed and one.begun
-        if failed:
-            one.anew()
+        if not failed and not one.void:
+            return False
+        drawn = one.begun
+        one.anew()
         return drawn
 
     def _piece(self, one: _Written, event: told.AgentEvent, now: datetime) -> bool:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from llm4s_notebook.agent import Agent, AgentMiddleware, GuardrailMiddleware, Handoff, tool
-from llm4s_notebook.errors import ModelFailed, RunCancelled
+from llm4s_notebook.agent import Agent, AgentMiddleware, GuardrailMiddleware, Handoff, NeedsApproval, ToolContext, tool
+from llm4s_notebook.checkpoint import InMemoryCheckpointer
+from llm4s_notebook.errors import ModelFailed, RunCancelled, StoreUnavailable
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.guardrails import WordList
-from llm4s_notebook.models import BreaksOff, Completion, Delta, ModelRequest, Retry, ScriptedClient, ToolCall
+from llm4s_notebook.models import BreaksOff, Completion, Delta, ModelRequest, Retry, ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 
 from .writing import Gate, Page, Typing, call_piece, done, until
@@ -263,6 +264,91 @@ async def test_of_what_a_slow_reader_missed_it_is_said_so() -> None:
     held.set()
     await turn
     assert page.drawn == ["go", "begins " + "x" * 3000]
+
+
+async def test_a_void_text_does_not_outlive_an_attempt_that_is_not_streamed() -> None:
+    """W4.7: the second attempt came as a whole, so until it is stored there is nothing of it to draw."""
+
+    class Twice(AgentMiddleware):
+        id = "twice"
+
+        async def wrap_model_call(self, request: ModelRequest, context: RunContext, next: Any) -> Completion:
+            await next(request)
+            made = await next(request)
+            await held.wait()
+            return made
+
+    held = Gate()
+    session = session_of(
+        ScriptedClient("a first answer", calls(ToolCall("c1", "look_up", {"order": "A-1"})), "There."),
+        tools=[look_up],
+        middleware=[Twice()],
+    )
+    page = Page(session)
+    turn = asyncio.create_task(session.run("go"))
+    await until(lambda: page.documents[-1].run is not None and page.documents[-1].run.superstep is not None and not page.live.messages)
+    await asyncio.sleep(0.3)
+    assert page.live.messages == []
+    await session.cancel()
+    with pytest.raises(RunCancelled):
+        await turn
+
+
+async def test_while_something_waits_the_messages_stay_as_they_are_drawn() -> None:
+    """W4.7, W4.1: one of two calls is approved and runs; the other one waits, and is drawn waiting."""
+    runs = Gate()
+
+    @tool
+    async def deploy(version: str, context: ToolContext) -> Any:
+        """Deploy."""
+        if not context.approved:
+            return NeedsApproval("careful")
+        await runs.wait()
+        return f"{version} is live"
+
+    both = calls(ToolCall("c1", "deploy", {"version": "1"}), ToolCall("c2", "deploy", {"version": "2"}))
+    session = session_of(ScriptedClient(both, "done"), tools=[deploy])
+    result = await session.run("go")
+    page = Page(session)
+    turn = asyncio.create_task(session.answer(result.pending[0].approve()))
+    await until(lambda: page.documents[-1].run is not None and page.documents[-1].run.nodes != [])
+    await asyncio.sleep(0.6)  # two ticks, in which the thread would have been read
+    document = page.documents[-1]
+    assert [card.id for card in document.pending] == [result.pending[1].id]
+    assert document.messages[-1].tool_calls[1].state == "waiting"
+    runs.set()
+    await turn
+    assert [call.state for call in session.state().messages[1].tool_calls] == ["done", "waiting"]
+
+
+async def test_a_store_that_cannot_be_read_meanwhile_stops_nothing() -> None:
+    """W4.7, F33: what is stored is drawn when the run has ended; the turn does not notice."""
+
+    class Failing(InMemoryCheckpointer):
+        fails = False
+        asked = 0
+
+        async def latest(self, thread_id: str) -> Any:
+            if self.fails:
+                self.asked += 1
+                raise StoreUnavailable(path="memory", reason="locked")
+            return await super().latest(thread_id)
+
+    store, held = Failing(), Gate()
+    client = Typing([done(None, ToolCall("c1", "look_up", {"order": "A-1"}))], ["It is ", held, "there.", done("It is there.")])
+    session = session_of(client, tools=[look_up], runtime=store)
+    page = Page(session)
+    turn = asyncio.create_task(session.run("go"))
+    await until(lambda: page.last == "It is ")
+    store.fails = True
+    session._conductor._committed = True  # as if one more step had been stored
+    await until(lambda: store.asked > 0)
+    store.fails = False
+    assert page.last == "It is "
+    held.set()
+    await turn
+    assert session.error is None
+    assert page.drawn == ["go", "", "A-1 is on its way", "It is there."]
 
 
 async def test_pieces_are_gathered_and_come_at_most_twenty_times_a_second() -> None:
