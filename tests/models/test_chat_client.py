@@ -19,9 +19,10 @@ from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.models import ProviderClient, RetryPolicy, chat_client
 from llm4s_notebook.models._provider_messages import received
 from llm4s_notebook.models._scrub import DOTS, without_key
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import ProviderServer, said
 
-from .dialects import ANTHROPIC, DIALECTS, OPENAI, Answer, Dialect
-from .provider_server import ProviderServer, said
+from .dialects import ANTHROPIC, DIALECTS, OPENAI, Dialect
 from .test_providers import REQUEST, answered, client_of, each_provider, each_way
 
 KEY = "sk-proj-9fQ2vX7LmT4bW8cZ1yR6"
@@ -207,7 +208,7 @@ async def test_an_error_that_quotes_the_key_is_shown_without(
     with pytest.raises(ProviderFailed) as raised:
         await answered(client, REQUEST, stream=stream)
     await client.aclose()
-    assert KEY in str(server.requests)  # it was sent
+    assert KEY in str([dict(request.headers) for request in server.requests])  # it was sent
     shown = ["".join(traceback.format_exception(raised.value)), repr(raised.value), str(vars(raised.value)), repr(client)]
     pieces = [KEY, KEY[:12], KEY[-12:]]
     assert [text for text in shown if any(piece in text for piece in pieces)] == []

@@ -16,9 +16,10 @@ from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.errors import ModelFailed, ProviderFailed, RunCancelled
 from llm4s_notebook.models import AssistantMessage, Completion, Delta, ModelRequest, RetryPolicy, ToolCall, ToolMessage, Usage, UserMessage
 from llm4s_notebook.review import Session
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import SILENCE, ProviderServer, Reply, streamed
 
-from .dialects import ANTHROPIC, OPENAI, RESPONSES, Answer, Dialect
-from .provider_server import SILENCE, ProviderServer, Reply, streamed
+from .dialects import ANTHROPIC, OPENAI, RESPONSES, Dialect
 from .test_faults import CAUSED, GOOD, LASTING, PASSING, Waits, failing
 from .test_providers import BOTH, REQUEST, client_of, each_provider, each_way
 
