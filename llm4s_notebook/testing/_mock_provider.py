@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Callable
 from typing import Self
@@ -11,7 +10,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from ..errors import ConfigError, text_of
-from ..models import Completion, ModelRequest, ScriptedClient, compact
+from ..models import AssistantMessage, Completion, ModelRequest, ScriptedClient, compact
 from ._openai_chat import CHAT_REQUEST, Answer, ChatRequest, chat_body, chat_chunks, openai_error, sse
 from ._provider_server import ProviderServer, Reply, Request, said, streamed
 
@@ -74,7 +73,7 @@ class MockProvider(ProviderServer):
             completion = asyncio.run(ScriptedClient(self.answer, usage=None).complete(question))
         except Exception as error:
             return _failed(500, f"{type(error).__name__}: {text_of(error)}")
-        answer = _said(completion, asked, _tokens([request.body["messages"], request.body.get("tools")]))
+        answer = _said(completion, asked, _given(question))
         if not asked.stream:
             return said(chat_body(answer))
         return streamed([*(sse(chunk) for chunk in chat_chunks(answer)), sse("[DONE]")], pause=self.pause)
@@ -85,15 +84,27 @@ def _said(completion: Completion, asked: ChatRequest, given: int) -> Answer:
     message, usage = completion.message, completion.usage
     words = tuple(re.findall(r"\s*\S+\s*", message.content or ""))
     calls = tuple((call.id, call.name, compact(call.arguments)) for call in message.tool_calls)
-    made = _tokens([message.content or "", *calls])
+    made = _tokens(message.content or "", *(part for call in calls for part in call))
     if asked.longest is not None and made > asked.longest:
         letters = "".join(words)[: asked.longest * _LETTERS_A_TOKEN]
         return Answer((letters,) if letters else (), finish="length", tokens=(given, asked.longest), model=asked.model)
     return Answer(words, calls, tokens=(given, made) if usage is None else (usage.input_tokens, usage.output_tokens), model=asked.model)
 
 
-def _tokens(value: object) -> int:
-    return -(-len(json.dumps(value, ensure_ascii=False)) // _LETTERS_A_TOKEN)
+def _given(question: ModelRequest) -> int:
+    """The tokens of a request: its texts, its calls and the tools on offer, whatever the client wraps around them."""
+    texts: list[str] = []
+    for message in question.messages:
+        texts.append(message.content or "")
+        if isinstance(message, AssistantMessage):
+            texts += [part for call in message.tool_calls for part in (call.id, call.name, compact(call.arguments))]
+    for tool in question.tools:
+        texts += [tool.name, tool.description, compact(tool.parameters)]
+    return _tokens(*texts)
+
+
+def _tokens(*texts: str) -> int:
+    return -(-sum(map(len, texts)) // _LETTERS_A_TOKEN)
 
 
 def _failed(status: int, message: str, **headers: str) -> Reply:
