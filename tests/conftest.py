@@ -1,4 +1,4 @@
-"""What holds for every test session: nothing is skipped, where a run claims to be complete nothing is left out, and no provider is asked."""
+"""What holds for every test session: nothing is skipped, a run that claims to be complete leaves nothing out, no provider is asked."""
 
 from __future__ import annotations
 
