@@ -1,4 +1,4 @@
-"""A provider with OpenAI's interface on this machine, behind which a function answers: for lessons, demos and tests."""
+"""A provider with OpenAI's interface on this machine, behind which a function answers: for lessons, demos and tests (M6)."""
 
 from __future__ import annotations
 

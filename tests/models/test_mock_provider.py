@@ -1,4 +1,4 @@
-"""The mock provider that the package brings: what a real SDK gets from it, and what it refuses."""
+"""The mock provider that the package brings: what a real SDK gets from it, and what it refuses (M6)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_a_streamed_answer_comes_word_by_word(provider: MockProvider) -> N
 
 @each_way
 async def test_the_functions_own_usage_is_told_and_a_coroutine_may_answer(provider: MockProvider, stream: bool) -> None:
-    """As a step of ScriptedClient."""
+    """M6.1: as a step of ScriptedClient."""
 
     async def answer(request: ModelRequest) -> Completion:
         return Completion(AssistantMessage("yes"), Usage(7, 8))
@@ -108,7 +108,7 @@ async def test_the_functions_own_usage_is_told_and_a_coroutine_may_answer(provid
 
 @each_way
 async def test_a_fault_is_played_once_and_the_request_sent_again(provider: MockProvider, stream: bool) -> None:
-    """M4.2: the next request only, with the Retry-After that was asked for."""
+    """M6.2, M4.2: the next request only, with the Retry-After that was asked for."""
     provider.fail_next(429, "slow down", retry_after=2)
     client = chat_client("openai:mock", base_url=provider.url, api_key=KEY)
     waits = Waits(client)
@@ -139,7 +139,7 @@ async def test_another_key_is_refused_and_the_right_one_goes_on(provider: MockPr
 
 
 async def test_an_answer_longer_than_it_may_be_is_cut(provider: MockProvider) -> None:
-    """M4.3: as a real provider cuts it."""
+    """M6.1, M4.3: as a real provider cuts it."""
     provider.answer = lambda request: "word " * 50
     with pytest.raises(ProviderFailed) as raised:
         await client_of(provider, max_tokens=10).complete(ModelRequest((UserMessage("go"),)))
@@ -147,7 +147,7 @@ async def test_an_answer_longer_than_it_may_be_is_cut(provider: MockProvider) ->
 
 
 async def test_what_the_function_raises_or_gives_wrongly_is_told(provider: MockProvider) -> None:
-    """With its own words, as the provider's failure."""
+    """M6.1: with its own words, as the provider's failure."""
     for answer, told in ((lambda request: 1 / 0, "ZeroDivisionError: division by zero"), (lambda request: 7, "a script step is a str")):
         provider.answer = answer
         with pytest.raises(ProviderFailed, match=told):
@@ -179,7 +179,7 @@ def asked(provider: MockProvider, body: bytes, path: str = "/chat/completions") 
     ids=["no JSON", "nothing", "no message", "a role that there is not", "arguments that are no JSON"],
 )
 def test_a_body_that_is_none_is_refused_by_name(provider: MockProvider, body: bytes, told: str) -> None:
-    """HTTP 400, and the server goes on serving."""
+    """M6.2: HTTP 400, and the server goes on serving."""
     status, message = asked(provider, body)
     assert status == 400
     assert told in message
@@ -200,7 +200,7 @@ def test_texts_in_parts_and_a_developers_word_are_read_as_openai_reads_them(prov
 
 
 def test_it_listens_on_this_machine_only_and_frees_its_port() -> None:
-    """Nothing is served before `start` and after `stop`, which may be called twice; what is no HTTP does no harm."""
+    """M6.1: nothing is served before `start` and after `stop`, which may be called twice; what is no HTTP does no harm."""
     provider = MockProvider(sums).start()
     host, port = provider.url.removeprefix("http://").removesuffix("/v1").split(":")
     assert host == "127.0.0.1"
