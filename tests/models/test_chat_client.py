@@ -249,13 +249,17 @@ def test_loops_that_are_over_are_forgotten(server: ProviderServer) -> None:
     assert len(client._models) == 1  # pyright: ignore[reportPrivateUsage]
 
 
-async def test_a_closed_client_may_be_used_again(server: ProviderServer) -> None:
-    """M1.6."""
+async def test_a_closed_client_has_left_the_server_and_may_be_used_again(server: ProviderServer) -> None:
+    """M1.6: the server sees its connection closed."""
     for dialect in DIALECTS:
         client = client_of(dialect, server.script(dialect.reply(HELLO, stream=False), dialect.reply(HELLO, stream=False)))
         for _ in range(2):
             assert (await client.complete(REQUEST)).message.content == "hello"
+            served = server._threads[-1]  # pyright: ignore[reportPrivateUsage]  # the thread of the newest connection ends with it
+            assert served.is_alive()
             await client.aclose()
+            await asyncio.to_thread(served.join, 10)
+            assert not served.is_alive()
         await client.aclose()
 
 

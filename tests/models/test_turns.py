@@ -20,7 +20,7 @@ from llm4s_notebook.testing._openai_chat import Answer
 from llm4s_notebook.testing._provider_server import SILENCE, ProviderServer, Reply, streamed
 from ticking import Ticking
 
-from .dialects import ANTHROPIC, OPENAI, RESPONSES, Dialect
+from .dialects import ANTHROPIC, OPENAI, Dialect
 from .test_faults import CAUSED, GOOD, LASTING, PASSING, Waits, failing
 from .test_providers import BOTH, REQUEST, client_of, each_provider, each_way
 
@@ -145,7 +145,7 @@ async def test_cancelling_a_turn_closes_the_connection(dialect: Dialect, server:
     assert (result.usage.requests, len(server.requests)) == (1, 2)
 
 
-@pytest.mark.parametrize("dialect", [OPENAI, RESPONSES, ANTHROPIC], ids=lambda dialect: dialect.name)
+@each_provider
 async def test_a_stream_that_is_left_closes_the_connection(dialect: Dialect, server: ProviderServer) -> None:
     """M3.4: also where nobody is cancelled, but no further piece is wanted."""
     client = client_of(dialect, server.script(streamed(dialect.events(BOTH), "hold", first=-dialect.closing)))
