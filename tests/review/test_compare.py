@@ -80,6 +80,7 @@ async def test_a_turn_that_waits_or_fails_does_not_end_the_others() -> None:
     assert "line &lt;cut&gt;" in shown
     assert "approval of deploy" in shown
     assert "line <cut>" in str(made)
+    assert repr(made) == str(made)
 
 
 async def test_what_was_written_is_shown_and_not_run() -> None:
