@@ -20,13 +20,15 @@ from llm4s_notebook.models import (
     tell_retry,
 )
 from llm4s_notebook.review import Session
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import ProviderServer, streamed
+from ticking import Ticking
 
 from ..review.writing import Gate, Page, Typing, done, until
-from .dialects import OPENAI, Answer, Dialect
-from .provider_server import ProviderServer, streamed
+from .dialects import OPENAI, Dialect
 from .test_faults import GOOD, failing
 from .test_providers import client_of, each_provider, each_way
-from .test_turns import Clock, heard_of
+from .test_turns import heard_of
 
 
 class Held:
@@ -128,7 +130,7 @@ async def test_what_the_call_took_stands_beside_its_message(dialect: Dialect, se
 
 async def test_the_first_word_is_that_of_the_attempt_that_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """W4.9, M3.3: not the void one's, and not the moment at which the request was sent again."""
-    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())  # a second passes at each look at it
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Ticking())  # a second passes at each look at it
     session = Session(Agent("support", Typing(["void", Delta(again=True), "kept", done("kept")]), stream=True), "t")
     await session.run("go")
     (call,) = session.calls
