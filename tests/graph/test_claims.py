@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 import time
+import weakref
 from datetime import datetime, timedelta
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, Commit, PendingWrite
+from llm4s_notebook.checkpoint import Checkpointer, Commit, InMemoryCheckpointer, PendingWrite
 from llm4s_notebook.errors import CheckpointWriteFailed, StaleClaim, StoreUnavailable, ThreadBusy
 from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime
 from llm4s_notebook.testing import ManualClock
@@ -171,3 +174,53 @@ async def test_a_claim_that_the_store_did_not_take_back_does_not_keep_the_thread
         await runtime.recover("t", graph)
     failing.dead = False
     assert output(await (await runtime.recover("t", graph))) == ["ran"]
+
+
+def renewing() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "llm4s-claims"}
+
+
+async def test_runtimes_over_one_store_renew_with_one_thread(failing: FailingStore) -> None:
+    """D8, R6.24, W4: a fresh runtime starts no thread; one that is closed takes none of the others' renewals along, and a shorter
+    interval is kept beside a longer one."""
+    before = renewing()
+    first, second = GraphRuntime(failing), GraphRuntime(failing, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+    slow, quick = fan(delays=["a"]), fan(delays=["a"])
+    held = await first.start("t", slow.graph, ["a"])
+    await until(lambda: slow.ran["a"])
+    [thread] = renewing() - before
+    other = await second.start("u", quick.graph, ["a"])
+    await until(lambda: failing.renewals >= 3)
+    slow.delays["a"].set()
+    await held
+    await first.aclose()
+    seen = failing.renewals
+    await until(lambda: failing.renewals >= seen + 3)
+    assert renewing() - before == {thread}
+    quick.delays["a"].set()
+    await other
+    await second.aclose()
+    third = GraphRuntime(failing)
+    assert output(await third.run("v", chain().graph, 1)) == ["start", "middle", "end"]
+    assert renewing() - before == {thread}
+    await third.aclose()
+
+
+async def test_the_renewing_thread_holds_no_store_that_nobody_runs_on() -> None:
+    """D23: a store that is dropped goes at once, whatever its runs were renewed by."""
+
+    async def ran() -> weakref.ref[InMemoryCheckpointer]:
+        store = InMemoryCheckpointer()
+        runtime = GraphRuntime(store, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+        made = fan(delays=["a"])
+        handle = await runtime.start("t", made.graph, ["a"])
+        [lease] = runtime._leases._own
+        first = lease.due
+        await until(lambda: lease.due > first)  # it was renewed
+        made.delays["a"].set()
+        await handle
+        await runtime.aclose()
+        return weakref.ref(store)
+
+    gone = await ran()
+    await until(lambda: gc.collect() >= 0 and gone() is None)

@@ -35,7 +35,9 @@ _PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL
 _TEXT = """CASE WHEN w.source IS NOT NULL THEN (SELECT substr(s.value, w.start + 1, w.size) FROM llm4s_row s WHERE s.id = w.source)
     WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
 _HEADS = f"w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
-_ITEMS = f"w.list, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_ITEM = "CASE WHEN w.source IS NULL THEN w.value ELSE substr(s.value, w.start + 1, w.size) END"  # an item is never parked
+_ITEMS = f"""w.list, w.position, w.size, {_ITEM} FROM llm4s_row w INDEXED BY llm4s_row_by_death
+    LEFT JOIN llm4s_row s ON s.id = w.source"""
 _NOW = f"WHERE w.thread = ? AND w.died = {ALIVE} AND w.list"
 _THEN = "WHERE w.thread = ? AND w.died > ? AND w.born <= ? AND w.list"
 _LIVE = (f"SELECT {_HEADS} {_NOW} = 0", f"SELECT {_ITEMS} {_NOW} > 0")
