@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 import time
@@ -12,7 +13,7 @@ import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer, Commit, InMemoryCheckpointer, PendingWrite
 from llm4s_notebook.errors import CheckpointWriteFailed, StaleClaim, StoreUnavailable, ThreadBusy
-from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime
+from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime, RunConfig, Suspended
 from llm4s_notebook.testing import ManualClock
 
 from .graphs import LOG, Another, chain, fan, output, trace, until
@@ -224,3 +225,24 @@ async def test_the_renewing_thread_holds_no_store_that_nobody_runs_on() -> None:
 
     gone = await ran()
     await until(lambda: gc.collect() >= 0 and gone() is None)
+
+
+@pytest.mark.parametrize("kind", ["completed", "suspended"])
+async def test_what_a_run_leaves_is_freed_at_once(store: Checkpointer, kind: str) -> None:
+    """W4: handle, result and state are in no reference cycle, so that no long thread waits in memory for the garbage collector."""
+    made = fan(delays=[])
+    config = RunConfig(interrupt_before=frozenset({made.graph.topology().entry})) if kind == "suspended" else RunConfig()
+    gc.collect()
+    gc.disable()
+    try:
+        runtime = GraphRuntime(store)
+        handle = await runtime.start("t", made.graph, ["a"], config)
+        gone = weakref.ref(handle)
+        outcome = await handle
+        assert isinstance(outcome, Suspended) == (kind == "suspended")
+        await runtime.aclose()
+        del handle, outcome, runtime
+        await asyncio.sleep(0)
+        assert gone() is None
+    finally:
+        gc.enable()
