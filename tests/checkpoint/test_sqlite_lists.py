@@ -66,8 +66,7 @@ async def test_a_list_that_would_hold_up_its_caller_is_read_elsewhere(
     assert [one.interrupts for one in listed] == [_IDS[:waiting]] * 3
 
     def lines(limit: int, most: int) -> int:
-        place = None
-        return len(store._reader.call_now(lambda c: _lists.summaries(c, SUSPENDED, place, limit, most, bytes_of)))
+        return len(store._reader.call_now(lambda c: _lists.summaries(c, SUSPENDED, None, limit, most)))
 
     assert lines(3, 3 * waiting) == 3
     assert lines(4, 4 * waiting) == 4
@@ -77,10 +76,6 @@ async def test_a_list_that_would_hold_up_its_caller_is_read_elsewhere(
         lines(10, 3)
     monkeypatch.setattr("llm4s_notebook.checkpoint._sqlite._store._FEW_LINES", 2)
     assert await store.threads(status=SUSPENDED, limit=3) == listed
-
-
-def bytes_of(value: object, thread_id: str) -> bytes:
-    raise AssertionError(f"{value!r} of {thread_id} is no text")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import groupby, repeat
 from operator import attrgetter
@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from .._clock import all_from_microseconds
 from .._types import CheckpointStatus, ThreadSummary, Waiting
+from ._entries import text
 from ._schema import ALIVE, PARKED, VALUE_HEAD
 from ._thread_row import CODES, STATUSES
 
@@ -60,18 +61,15 @@ def summaries(
     after: tuple[int, int] | None,
     limit: int,
     most: int | None,
-    data: Callable[[Any, str], bytes],
 ) -> list[ThreadSummary]:
     """Of `limit` threads, newest first, behind the one with that time and key; what waits in each in the order it was parked.
 
-    `data` makes a stored value of a thread bytes, or raises.
-
-    Raises: TooLong if there are more than `most` lines; TypeError, OverflowError for a line that cannot be.
+    Raises: TooLong if there are more than `most` lines; Damage, TypeError, OverflowError for a line that cannot be.
     """
     time, key = after or (MOST, MOST)
     with closing(connection.execute(LINES[status], {"time": time, "key": key})) as found:
         lines = _read(found, limit, MOST if most is None else most)
-    return _made(connection, status, lines, data) if lines else []
+    return _made(connection, status, lines) if lines else []
 
 
 def _read(found: Iterable[Line], limit: int, most: int) -> list[Line]:
@@ -89,9 +87,7 @@ def _read(found: Iterable[Line], limit: int, most: int) -> list[Line]:
     return lines
 
 
-def _made(
-    connection: sqlite3.Connection, status: CheckpointStatus | None, lines: Sequence[Line], data: Callable[[Any, str], bytes]
-) -> list[ThreadSummary]:
+def _made(connection: sqlite3.Connection, status: CheckpointStatus | None, lines: Sequence[Line]) -> list[ThreadSummary]:
     """A summary of each line, column by column since there may be thousands; then those of one thread made one."""
     ids, graphs, created, updated, names, values, *merged = zip(*lines, strict=True)
     graph_ids = {graph: _graph(connection, graph, ids[graphs.index(graph)]) for graph in set(graphs)}
@@ -102,7 +98,7 @@ def _made(
     else:
         interrupts = [() if name is None else (name,) for name in names]
         waiting = [
-            () if name is None else (Waiting(name, value if type(value) is bytes else data(value, thread_id)),)
+            () if name is None else (Waiting(name, text(value, thread_id)),)
             for thread_id, name, value in zip(ids, names, values, strict=True)
         ]
     made = list(
