@@ -39,10 +39,15 @@ async def pages(store: SqliteCheckpointer | InMemoryCheckpointer, status: Checkp
     return found
 
 
+@pytest.mark.parametrize("at_once", [2, 10_000])
 @pytest.mark.parametrize("limit", [1, 2, 3, 1000, 10**30])
 @pytest.mark.parametrize("status", [None, *CheckpointStatus])
-async def test_a_page_shows_what_the_store_in_memory_shows(store: SqliteCheckpointer, status: CheckpointStatus | None, limit: int) -> None:
-    """W8: one statement for all statuses or for one; nothing, one or several waiting; a page never ends inside a thread."""
+async def test_a_page_shows_what_the_store_in_memory_shows(
+    store: SqliteCheckpointer, monkeypatch: pytest.MonkeyPatch, status: CheckpointStatus | None, limit: int, at_once: int
+) -> None:
+    """W8: one statement for all statuses or for one; nothing, one or several waiting; a page never ends inside a thread, also where
+    it is not read at once."""
+    monkeypatch.setattr(_lists, "_AT_ONCE", at_once)
     other = InMemoryCheckpointer(clock=clock)
     for n in range(24):
         for each in (store, other):

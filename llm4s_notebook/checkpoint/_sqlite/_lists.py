@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from itertools import groupby, repeat
+from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
@@ -16,6 +16,7 @@ from ._schema import ALIVE, PARKED, VALUE_HEAD
 from ._thread_row import CODES, STATUSES
 
 MOST: Final = 1 << 62  # the largest number a limit or a position needs to be
+_AT_ONCE: Final = 10_000  # lines
 
 _LINES = "SELECT t.thread_id, t.graph, t.created_at, t.updated_at, w.name, p.value{merged} FROM llm4s_thread t"
 _MERGED = ", {code}, t.id, w.place"  # of several statuses: which one, and what they are ordered by besides
@@ -72,11 +73,17 @@ def summaries(
     return _made(connection, status, lines) if lines else []
 
 
-def _read(found: Iterable[Line], limit: int, most: int) -> list[Line]:
-    """All lines of the first `limit` threads."""
+def _read(found: sqlite3.Cursor, limit: int, most: int) -> list[Line]:
+    """All lines of the first `limit` threads; mostly one each, and then they are read at once."""
+    few = min(limit, most, _AT_ONCE)
+    first = found.fetchmany(few + 1)
+    if len(first) <= few:  # all there are
+        return first
+    if few == limit and len({line[0] for line in first}) == len(first):
+        return first[:-1]
     lines: list[Line] = []
     threads, last = 0, None
-    for line in found:
+    for line in chain(first, found):
         if line[0] != last:
             if threads == limit:
                 break
