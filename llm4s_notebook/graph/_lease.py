@@ -78,7 +78,8 @@ class _Renewer:
             if lease.policy.renew_every < self._nap:
                 self._nap = lease.policy.renew_every
                 self._changed.notify_all()
-            if self._thread is None and sys.platform != "emscripten":
+            gone = self._thread is None or not self._thread.is_alive()  # a forked child has the store, and not the thread
+            if gone and sys.platform != "emscripten":
                 self._thread = threading.Thread(target=self._renew, name="llm4s-claims", daemon=True)
                 self._thread.start()
 

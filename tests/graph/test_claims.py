@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -246,3 +248,42 @@ async def test_what_a_run_leaves_is_freed_at_once(store: Checkpointer, kind: str
         assert gone() is None
     finally:
         gc.enable()
+
+
+_FORKED = """
+import asyncio, os
+from llm4s_notebook.checkpoint import InMemoryCheckpointer
+from llm4s_notebook.graph import ClaimPolicy, GraphBuilder, GraphRuntime
+
+class Store(InMemoryCheckpointer):
+    renewals = 0
+    def renew_now(self, *given):
+        self.renewals += 1
+        return super().renew_now(*given)
+
+async def run(store, thread):
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("waits")
+    async def waits():
+        async with asyncio.timeout(20):
+            while store.renewals == 0:
+                await asyncio.sleep(0.001)
+
+    policy = ClaimPolicy(ttl=5, renew_every=0.01)
+    await GraphRuntime(store, claims=policy).run(thread, builder.compile(waits, output=lambda _: None), None)
+
+store = Store()
+asyncio.run(run(store, "t"))
+store.renewals = 0
+if os.fork() == 0:
+    asyncio.run(run(store, "u"))
+    os._exit(0)
+_, status = os.wait()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_forked_child_renews_its_own_claims() -> None:
+    """D8: on a store in memory that it was born with; the thread that renewed before was not."""
+    assert subprocess.run([sys.executable, "-c", _FORKED], check=False, timeout=60).returncode == 0
