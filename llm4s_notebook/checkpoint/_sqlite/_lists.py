@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from itertools import chain, groupby, repeat
-from operator import attrgetter
+from itertools import chain, pairwise, repeat
 from typing import Any, Final, TypeAlias
 
 from .._clock import all_from_microseconds
@@ -95,40 +94,37 @@ def _read(found: sqlite3.Cursor, limit: int, most: int) -> list[Line]:
 
 
 def _made(connection: sqlite3.Connection, status: CheckpointStatus | None, lines: Sequence[Line]) -> list[ThreadSummary]:
-    """A summary of each line, column by column since there may be thousands; then those of one thread made one."""
-    ids, graphs, created, updated, names, values, *merged = zip(*lines, strict=True)
-    graph_ids = {graph: _graph(connection, graph, ids[graphs.index(graph)]) for graph in set(graphs)}
-    interrupts: Iterable[tuple[str, ...]]
-    waiting: Iterable[tuple[Waiting, ...]]
+    """A summary of each thread, column by column since there may be thousands."""
+    ids, graphs, created, updated, names, values, *codes = zip(*lines, strict=True)
+    interrupts: list[tuple[str, ...]]
+    waiting: list[tuple[Waiting, ...]]
     if set(map(type, values)) == {bytes}:  # something waits in each; a zip of one column makes tuples of one
-        interrupts, waiting = zip(names), zip(map(Waiting, names, values))
+        interrupts, waiting = list(zip(names)), list(zip(map(Waiting, names, values)))
     else:
         interrupts = [() if name is None else (name,) for name in names]
         waiting = [
             () if name is None else (Waiting(name, text(value, thread_id)),)
             for thread_id, name, value in zip(ids, names, values, strict=True)
         ]
-    made = list(
+    if len(set(ids)) < len(ids):  # several wait in one thread: its first line stands for all
+        first = [place for place, thread_id in enumerate(ids) if place == 0 or ids[place - 1] != thread_id]
+        parts = [slice(*ends) for ends in pairwise((*first, len(ids)))]
+        interrupts = [tuple(chain(*interrupts[own])) for own in parts]
+        waiting = [tuple(chain(*waiting[own])) for own in parts]
+        ids, graphs, created, updated, *codes = [[column[place] for place in first] for column in (ids, graphs, created, updated, *codes)]
+    graph_ids = {graph: _graph(connection, graph, ids[graphs.index(graph)]) for graph in set(graphs)}
+    return list(
         map(
             ThreadSummary,
             ids,
             map(graph_ids.__getitem__, graphs),
-            map(STATUSES.__getitem__, merged[0]) if status is None else repeat(status),
+            map(STATUSES.__getitem__, codes[0]) if status is None else repeat(status),
             interrupts,
             all_from_microseconds(created),
             all_from_microseconds(updated),
             waiting,
         )
     )
-    return made if len(set(ids)) == len(ids) else [_joined(list(own)) for _, own in groupby(made, _thread)]
-
-
-def _joined(own: Sequence[ThreadSummary]) -> ThreadSummary:
-    """One summary of those of a thread, which differ in what waits."""
-    if len(own) == 1:
-        return own[0]
-    waiting = tuple([one for each in own for one in each.waiting])
-    return own[0].replaced(interrupts=tuple([one.id for one in waiting]), waiting=waiting)
 
 
 def _graph(connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
@@ -136,6 +132,3 @@ def _graph(connection: sqlite3.Connection, graph: int, thread_id: str) -> str:
     if named is None:
         raise TypeError(f"the graph of thread '{thread_id}' is missing")
     return named[0]
-
-
-_thread = attrgetter("thread_id")
