@@ -19,7 +19,7 @@ from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntim
 from llm4s_notebook.testing import ManualClock
 
 from .graphs import LOG, Another, chain, fan, output, trace, until
-from .stores import FailingStore, broken
+from .stores import Failing, FailingStore, broken
 
 
 @pytest.mark.parametrize("error", [broken(), ValueError("odd")], ids=["refuses", "raises"])
@@ -287,3 +287,16 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 def test_a_forked_child_renews_its_own_claims() -> None:
     """D8: on a store in memory that it was born with; the thread that renewed before was not."""
     assert subprocess.run([sys.executable, "-c", _FORKED], check=False, timeout=60).returncode == 0
+
+
+async def test_a_store_that_cannot_be_looked_up_has_its_claims_renewed_too() -> None:
+    """R6.24: one of somebody else's may compare by value, and then it has no hash."""
+
+    class Unhashable(Failing, InMemoryCheckpointer):
+        __hash__ = None  # type: ignore[assignment]
+
+    store = Unhashable()
+    runtime = GraphRuntime(store, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+    made = chain(before_middle=lambda: until(lambda: store.renewals >= 2))
+    assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"]
+    await runtime.aclose()
