@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
@@ -152,6 +152,11 @@ class Codec(Generic[T]):
     def load(self, data: bytes) -> T:
         """`decode`, raising pydantic's own error with its structured faults."""
         return self._load(data, strict=True)
+
+    def load_each(self, texts: Iterable[bytes]) -> list[T]:
+        """Fresh values of many texts. Raises: pydantic's own error for the first that is none."""
+        load = self._load
+        return [load(text, strict=True) for text in texts]
 
     def upgrade(self, data: bytes, version: int) -> bytes:
         """JSON text written under `version` in the form of this codec's version (R1.38).

@@ -229,7 +229,8 @@ class GraphRuntime:
         thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
         control = RunControl(place.loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
-        lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not place.loop.is_closed())
+        loop = place.loop  # and not the place, which holds the lease: what a run leaves is freed at once, and not by the collector
+        lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not loop.is_closed())
         with self._lock:
             self._held.pop(thread_id, None)
         ledger = Ledger(self.checkpointer, self._hub, thread_id, ready.token, ready.checkpoint_id, ready.config.durability)

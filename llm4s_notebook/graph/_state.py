@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeVar, cast, final
+from typing import Any, Final, TypeAlias, TypeVar, final
+
+from pydantic import ValidationError
 
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
-from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
+from ..errors import DecodeError, EncodeError, StateUpdateFailed, UnknownStateKey
 from ._codec import Codec
 from ._key import StateKey
 
@@ -44,13 +46,28 @@ Slots: TypeAlias = Mapping[str, Slot]
 def slot_of(key: AnyKey, data: bytes | list[bytes]) -> Slot:
     """The slot of a stored entry, decoded where it will be shared. Raises: DecodeError."""
     if isinstance(data, list):
-        joined = b"[" + b",".join(data) + b"]"
-        value = key.codec.decode(joined)
         if key.item is not None and key.item.shareable:
-            return ListSlot(cast(list[Any], value), True)
+            return ListSlot(_items(key, key.item, data), True)
+        key.codec.decode(_joined(data))  # as each reader will
         return ListSlot(data, False)
     value = key.codec.decode(data)
     return ValueSlot(data, value if key.codec.shareable else _MISSING)
+
+
+def _items(key: AnyKey, item: Codec[Any], texts: list[bytes]) -> list[Any]:
+    """A stored list decoded, item by item: one text of it all would be as large as the thread is long.
+
+    Raises: DecodeError naming each fault by its place in the list.
+    """
+    try:
+        return item.load_each(texts)
+    except ValidationError:
+        key.codec.decode(_joined(texts))
+        raise DecodeError(problems=["an item that was stored is no value by itself"], what=f"a value for {key.codec.named}") from None
+
+
+def _joined(texts: list[bytes]) -> bytes:
+    return b"[" + b",".join(texts) + b"]"
 
 
 def entry_of(key: AnyKey, slot: Slot) -> bytes | list[bytes]:
@@ -69,7 +86,7 @@ def read_slot(key: AnyKey, slot: Slot) -> Any:
         return key.codec.decode(slot.data) if slot.shared is _MISSING else slot.shared
     if slot.shared:
         return list(slot.items)
-    return key.codec.decode(b"[" + b",".join(slot.items) + b"]")
+    return key.codec.decode(_joined(slot.items))
 
 
 class ThreadState:

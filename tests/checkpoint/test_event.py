@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llm4s_notebook.checkpoint import SystemClock
-from llm4s_notebook.checkpoint._clock import from_microseconds, to_microseconds
+from llm4s_notebook.checkpoint._clock import all_from_microseconds, from_microseconds, to_microseconds
 from llm4s_notebook.checkpoint._event import _BY_NAME, RunEvent, event_from_json, event_to_json
 from llm4s_notebook.testing._contract._events import EVERY_EVENT
 
@@ -46,6 +46,14 @@ def test_json_that_is_no_event_is_refused(data: dict[str, object]) -> None:
 def test_a_time_survives_as_microseconds(moment: datetime) -> None:
     """R6.3: exactly, before 1970 too."""
     assert from_microseconds(to_microseconds(moment)) == moment
+
+
+@given(st.lists(st.integers(0, 4 * 10**15 + 10)))
+def test_many_times_are_the_same_as_one_by_one(counts: list[int]) -> None:
+    """W8: to the microsecond, and in UTC."""
+    found = all_from_microseconds(counts)
+    assert found == [from_microseconds(count) for count in counts]
+    assert all(one.tzinfo is UTC for one in found)
 
 
 def test_times_of_other_zones_come_back_as_utc() -> None:

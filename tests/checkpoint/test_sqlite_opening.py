@@ -332,6 +332,51 @@ async def test_damage_is_said_and_crashes_nothing(file: Path, damage: str, said:
             await store.release("t", 1)
 
 
+@pytest.mark.parametrize("read", ["latest", "history", "checkpoint"])
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("DELETE FROM llm4s_row WHERE position = 0", "stands alone"),
+        ("DELETE FROM llm4s_row WHERE position = -1", "stands alone"),
+        ("UPDATE llm4s_row SET position = 7 WHERE position = 1", "stands alone"),
+        ("UPDATE llm4s_row SET position = 1 WHERE position = 0", "stands alone"),
+        ("UPDATE llm4s_row SET list = 99 WHERE position = 0", "stands alone"),
+        ("UPDATE llm4s_row SET value = NULL WHERE position = 1", "no JSON text but None"),
+        ("UPDATE llm4s_row SET value = 5 WHERE position = 1", "no JSON text but 5"),
+        ("UPDATE llm4s_row SET source = 99, start = 0, size = 1, value = NULL WHERE position = 1", "no JSON text but None"),
+        ("UPDATE llm4s_row SET source = 3, start = 0, size = 9, value = NULL WHERE position = 1", "not there"),
+        ("UPDATE llm4s_row SET source = 3, start = 1, size = -1, value = NULL WHERE position = 1", "not there"),
+        ("UPDATE llm4s_checkpoint SET small = x'0000000105'", "the values of checkpoint 1"),
+    ],
+)
+async def test_a_damaged_list_is_named_however_it_is_read(file: Path, damage: str, said: str, read: str) -> None:
+    """6.8: its items one by one, in the latest checkpoint and in those of the history."""
+    await filled(file)
+    async with SqliteCheckpointer(file, clock=clock) as store:
+        reads = {
+            "latest": lambda: store.latest("t"),
+            "history": lambda: store.history("t"),
+            "checkpoint": lambda: store.checkpoint("t", "run/1"),
+        }
+        assert await reads[read]()
+        execute(file, damage)
+        with pytest.raises(StoreUnavailable) as caught:
+            await reads[read]()
+        assert said in caught.value.reason
+        assert caught.value.path == str(file)
+
+
+async def test_items_edited_with_another_program_are_read(file: Path) -> None:
+    """6.8: SQLite's own text is as good as bytes, in rows that others refer to as well."""
+    await filled(file)
+    execute(file, "UPDATE llm4s_row SET value = CAST(value AS TEXT) WHERE position >= 0")
+    async with SqliteCheckpointer(file, clock=clock) as store:
+        latest = await store.latest("t")
+        assert latest is not None
+        assert latest.checkpoint.entries[("state", "m")] == [b"1", b"2"]
+        assert [one.entries for one in await store.history("t")] == [latest.checkpoint.entries]
+
+
 async def test_a_thread_row_of_an_unknown_status_is_damage(file: Path) -> None:
     """6.8: also where only the row of the thread is read."""
     await filled(file)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import subprocess
+import sys
+import threading
 import time
+import weakref
 from datetime import datetime, timedelta
 
 import pytest
 
-from llm4s_notebook.checkpoint import Checkpointer, Commit, PendingWrite
+from llm4s_notebook.checkpoint import Checkpointer, Commit, InMemoryCheckpointer, PendingWrite
 from llm4s_notebook.errors import CheckpointWriteFailed, StaleClaim, StoreUnavailable, ThreadBusy
-from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime
+from llm4s_notebook.graph import ClaimPolicy, Command, GraphBuilder, GraphRuntime, RunConfig, Suspended
 from llm4s_notebook.testing import ManualClock
 
 from .graphs import LOG, Another, chain, fan, output, trace, until
-from .stores import FailingStore, broken
+from .stores import Failing, FailingStore, broken
 
 
 @pytest.mark.parametrize("error", [broken(), ValueError("odd")], ids=["refuses", "raises"])
@@ -171,3 +177,126 @@ async def test_a_claim_that_the_store_did_not_take_back_does_not_keep_the_thread
         await runtime.recover("t", graph)
     failing.dead = False
     assert output(await (await runtime.recover("t", graph))) == ["ran"]
+
+
+def renewing() -> set[threading.Thread]:
+    return {one for one in threading.enumerate() if one.name == "llm4s-claims"}
+
+
+async def test_runtimes_over_one_store_renew_with_one_thread(failing: FailingStore) -> None:
+    """D8, R6.24, W4: a fresh runtime starts no thread; one that is closed takes none of the others' renewals along, and a shorter
+    interval is kept beside a longer one."""
+    before = renewing()
+    first, second = GraphRuntime(failing), GraphRuntime(failing, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+    slow, quick = fan(delays=["a"]), fan(delays=["a"])
+    held = await first.start("t", slow.graph, ["a"])
+    await until(lambda: slow.ran["a"])
+    [thread] = renewing() - before
+    other = await second.start("u", quick.graph, ["a"])
+    await until(lambda: failing.renewals >= 3)
+    slow.delays["a"].set()
+    await held
+    await first.aclose()
+    seen = failing.renewals
+    await until(lambda: failing.renewals >= seen + 3)
+    assert renewing() - before == {thread}
+    quick.delays["a"].set()
+    await other
+    await second.aclose()
+    third = GraphRuntime(failing)
+    assert output(await third.run("v", chain().graph, 1)) == ["start", "middle", "end"]
+    assert renewing() - before == {thread}
+    await third.aclose()
+
+
+async def test_the_renewing_thread_holds_no_store_that_nobody_runs_on() -> None:
+    """D23: a store that is dropped goes at once, whatever its runs were renewed by."""
+
+    async def ran() -> weakref.ref[InMemoryCheckpointer]:
+        store = InMemoryCheckpointer()
+        runtime = GraphRuntime(store, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+        made = fan(delays=["a"])
+        handle = await runtime.start("t", made.graph, ["a"])
+        [lease] = runtime._leases._own
+        first = lease.due
+        await until(lambda: lease.due > first)  # it was renewed
+        made.delays["a"].set()
+        await handle
+        await runtime.aclose()
+        return weakref.ref(store)
+
+    gone = await ran()
+    await until(lambda: gc.collect() >= 0 and gone() is None)
+
+
+@pytest.mark.parametrize("kind", ["completed", "suspended"])
+async def test_what_a_run_leaves_is_freed_at_once(store: Checkpointer, kind: str) -> None:
+    """W4: handle, result and state are in no reference cycle, so that no long thread waits in memory for the garbage collector."""
+    made = fan(delays=[])
+    config = RunConfig(interrupt_before=frozenset({made.graph.topology().entry})) if kind == "suspended" else RunConfig()
+    gc.collect()
+    gc.disable()
+    try:
+        runtime = GraphRuntime(store)
+        handle = await runtime.start("t", made.graph, ["a"], config)
+        gone = weakref.ref(handle)
+        outcome = await handle
+        assert isinstance(outcome, Suspended) == (kind == "suspended")
+        await runtime.aclose()
+        del handle, outcome, runtime
+        await asyncio.sleep(0)
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+_FORKED = """
+import asyncio, os
+from llm4s_notebook.checkpoint import InMemoryCheckpointer
+from llm4s_notebook.graph import ClaimPolicy, GraphBuilder, GraphRuntime
+
+class Store(InMemoryCheckpointer):
+    renewals = 0
+    def renew_now(self, *given):
+        self.renewals += 1
+        return super().renew_now(*given)
+
+async def run(store, thread):
+    builder = GraphBuilder("g", version="1")
+
+    @builder.node("waits")
+    async def waits():
+        async with asyncio.timeout(20):
+            while store.renewals == 0:
+                await asyncio.sleep(0.001)
+
+    policy = ClaimPolicy(ttl=5, renew_every=0.01)
+    await GraphRuntime(store, claims=policy).run(thread, builder.compile(waits, output=lambda _: None), None)
+
+store = Store()
+asyncio.run(run(store, "t"))
+store.renewals = 0
+if os.fork() == 0:
+    asyncio.run(run(store, "u"))
+    os._exit(0)
+_, status = os.wait()
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_a_forked_child_renews_its_own_claims() -> None:
+    """D8: on a store in memory that it was born with; the thread that renewed before was not."""
+    assert subprocess.run([sys.executable, "-c", _FORKED], check=False, timeout=60).returncode == 0
+
+
+async def test_a_store_that_cannot_be_looked_up_has_its_claims_renewed_too() -> None:
+    """R6.24: one of somebody else's may compare by value, and then it has no hash."""
+
+    class Unhashable(Failing, InMemoryCheckpointer):
+        __hash__ = None  # type: ignore[assignment]
+
+    store = Unhashable()
+    runtime = GraphRuntime(store, claims=ClaimPolicy(ttl=5, renew_every=0.01))
+    made = chain(before_middle=lambda: until(lambda: store.renewals >= 2))
+    assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"]
+    await runtime.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -40,6 +41,29 @@ async def test_unknown_and_undecodable_state_is_named() -> None:
     assert "schema version 2" in rejected(made.graph, snapshot)[0]
     snapshot["state"] = {"log": 7}
     assert "does not decode" in rejected(made.graph, snapshot)[0]
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        ([b'"a"', b"7", b"true"], r"\$\[1\]: .*; \$\[2\]: "),
+        ([b'"a"', b'"b'], "Invalid JSON"),
+        ([b'"a"', b'"b", "c"'], "no value by itself"),  # two for one
+        ([b'"a"', b'"b', b'c"'], "no value by itself"),  # one for two
+        ([b'"a"', b""], "Invalid JSON"),
+        ([b'"\\ud800"'], "Invalid JSON"),
+    ],
+)
+async def test_each_stored_item_is_one_value(stored: list[bytes], said: str) -> None:
+    """RST-03, D17: a list is what its items are, one by one; every fault is named by its place in the list."""
+    made = chain()
+    runtime = GraphRuntime.in_memory()
+    await runtime.run("t", made.graph, 1)
+    (checkpoint, *_) = await runtime.history("t", limit=1)
+    damaged = replace(checkpoint, entries={**checkpoint.entries, ("state", "log"): stored})
+    with pytest.raises(RestoreRejected, match="state key 'log' does not decode: ") as refused:
+        made.graph.restore(damaged)
+    assert re.search(said, "".join(refused.value.problems), re.DOTALL)
 
 
 async def test_damaged_tasks_are_named() -> None:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
-from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from ...errors import CheckpointNotFound, ReplayUnavailable, ThreadNotFound
 from .._clock import from_microseconds
 from .._event import EventRecord
-from .._patch import Entries, Entry
+from .._patch import Entries
 from .._rules import check_format
 from .._types import Checkpoint, CheckpointHeader, CheckpointStatus, Head, LatestCheckpoint, PendingWrite, ThreadSummary
-from . import _small
 from ._copies import parts, whole
+from ._entries import Past, entries_of, lists_of, text
 from ._event_json import from_text
 from ._find import find
 from ._lists import MOST, TooLong, summaries
 from ._naming import id_of
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD
+from ._schema import ALIVE, FIRST_SEQ
 from ._thread_row import STATUSES, ThreadRow
 from ._trouble import damaged
 
@@ -35,7 +34,9 @@ _PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL
 _TEXT = """CASE WHEN w.source IS NOT NULL THEN (SELECT substr(s.value, w.start + 1, w.size) FROM llm4s_row s WHERE s.id = w.source)
     WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
 _HEADS = f"w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
-_ITEMS = f"w.list, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_ITEM = "CASE WHEN w.source IS NULL THEN w.value ELSE substr(s.value, w.start + 1, w.size) END"  # an item is never parked
+_ITEMS = f"""w.list, w.position, w.size, {_ITEM} FROM llm4s_row w INDEXED BY llm4s_row_by_death
+    LEFT JOIN llm4s_row s ON s.id = w.source"""
 _NOW = f"WHERE w.thread = ? AND w.died = {ALIVE} AND w.list"
 _THEN = "WHERE w.thread = ? AND w.died > ? AND w.born <= ? AND w.list"
 _LIVE = (f"SELECT {_HEADS} {_NOW} = 0", f"SELECT {_ITEMS} {_NOW} > 0")
@@ -48,10 +49,6 @@ _EVENTS = """SELECT c.first_event, c.last_event, c.created_at, r.run_id, c.numbe
 _EVENTS_ALONE = """SELECT e.first, e.last, e.at, r.run_id, e.checkpoint, e.data FROM llm4s_event e LEFT JOIN llm4s_run r ON r.id = e.run
     WHERE e.thread = ? AND e.last > ? AND e.first IS NOT NULL ORDER BY e.last LIMIT ?"""
 _LAST_EVENT = "SELECT last_event FROM llm4s_checkpoint WHERE thread = ? AND number >= ? ORDER BY number LIMIT 1"
-_Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any]
-"""place, section, name, id, position, size of what it refers to, value"""
-_Item: TypeAlias = tuple[int, int, int | None, Any]
-"""list, position, size of what it refers to, value"""
 
 
 class Reading:
@@ -94,11 +91,11 @@ class Reading:
             raise TooLong
         found = connection.execute(_ONE, (row.key, row.latest.number)).fetchone()
         heads, items = [connection.execute(one, (row.key,)).fetchall() for one in _LIVE]
-        entries = self._entries(heads, items, found, thread_id)
+        entries = entries_of(heads, lists_of(items, thread_id), found[12], found[0], thread_id)
         writes: tuple[PendingWrite, ...] = ()
         if row.writes:
             stored = connection.execute(_WRITES, (row.key,)).fetchall()
-            writes = tuple(PendingWrite(row.latest.id, task, node, self._bytes(body, thread_id)) for task, node, body in stored)
+            writes = tuple(PendingWrite(row.latest.id, task, node, text(body, thread_id)) for task, node, body in stored)
         return LatestCheckpoint(self._checkpoint(connection, found, thread_id, entries), writes)
 
     def history(self, connection: sqlite3.Connection, thread_id: str, before: str | None, limit: int) -> list[Checkpoint]:
@@ -128,40 +125,12 @@ class Reading:
             return []
         newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
         heads, items = [connection.execute(one, (row.key, oldest, newest)).fetchall() for one in _SEEN]
-        items.sort(key=_place)
+        past = Past(heads, items, row.thread_id)
         found: list[Checkpoint] = []
         for header in headers:
-            at = FIRST_SEQ + header[0]
-            entries = self._entries(_of(heads, at), _of(items, at), header, row.thread_id)
+            entries = past.entries(FIRST_SEQ + header[0], header[12], header[0])
             found.append(self._checkpoint(connection, header, row.thread_id, entries))
         return found
-
-    def _entries(self, heads: Iterable[_Head], items: Iterable[_Item], header: tuple[Any, ...], thread_id: str) -> Entries:
-        """Put rows and little values together; the items of a list come in their order. Entries are in the order in which they were
-        numbered."""
-        found: list[tuple[int, str, str, Entry]] = []
-        lists: dict[int, list[bytes]] = {}
-        for place, section, name, at, position, size, value in heads:
-            if position == LIST_HEAD:
-                fresh: list[bytes] = []
-                lists[at] = fresh
-                found.append((place, section, name, fresh))
-            else:
-                found.append((place, section, name, self._part(value, size, thread_id)))
-        for of, position, size, value in items:
-            target = lists.get(of)
-            if target is None or position != len(target):
-                raise damaged(self._path, f"a list item of thread '{thread_id}' stands alone: list {of}, position {position}")
-            right = type(value) is bytes and (size is None or size == len(value))
-            target.append(value if right else self._part(value, size, thread_id))
-        small = header[12]
-        if small:
-            try:
-                found.extend(_small.read(self._bytes(small, thread_id)))
-            except ValueError as error:
-                raise damaged(self._path, f"the values of checkpoint {header[0]} of thread '{thread_id}': {error}") from error
-        found.sort(key=_number)
-        return {(section, name): entry for _, section, name, entry in found}
 
     def _checkpoint(self, connection: sqlite3.Connection, found: tuple[Any, ...], thread_id: str, entries: Entries) -> Checkpoint:
         """Raises: UnsupportedCheckpointFormat for a format this version does not read (R6.5)."""
@@ -174,10 +143,10 @@ class Reading:
             raise damaged(self._path, f"the graph of checkpoint '{run_id}/{at}' of thread '{thread_id}' is missing")
         try:
             above = None if parent is None else id_of(run_id if parent_run is None else parent_run, parent, parent_name)
-            journal = self._bytes(journal, thread_id)
+            journal = text(journal, thread_id)
             if refs is not None:
                 rows = {part.row for _, part in parts(refs)}
-                values = {row: self._bytes(connection.execute(_VALUE, (row,)).fetchone()[0], thread_id) for row in rows}
+                values = {row: text(connection.execute(_VALUE, (row,)).fetchone()[0], thread_id) for row in rows}
                 journal = whole(journal, refs, values)
             header = CheckpointHeader(
                 format=format_number,
@@ -191,7 +160,7 @@ class Reading:
                 graph_version=version,
                 fingerprint=fingerprint,
                 superstep=superstep,
-                body=self._bytes(body, thread_id),
+                body=text(body, thread_id),
                 journal=journal,
             )
         except (ValueError, TypeError, OverflowError) as error:
@@ -202,19 +171,6 @@ class Reading:
         if not isinstance(code, int) or not 0 <= code < len(STATUSES):
             raise ValueError(f"{code!r} is no status")
         return STATUSES[code]
-
-    def _part(self, value: Any, size: int | None, thread_id: str) -> bytes:
-        found = self._bytes(value, thread_id)
-        if size is not None and len(found) != size:
-            raise damaged(self._path, f"a value of thread '{thread_id}' refers to text that is not there")
-        return found
-
-    def _bytes(self, value: Any, thread_id: str) -> bytes:
-        if isinstance(value, bytes):
-            return value
-        if isinstance(value, str):  # edited with another program
-            return value.encode()
-        raise damaged(self._path, f"a value of thread '{thread_id}' is no JSON text but {value!r}")
 
     # -- events ------------------------------------------------------------------------------------------------------
 
@@ -274,22 +230,10 @@ class Reading:
                 raise ThreadNotFound(thread_id=after)
             place = (row.updated_at, row.key)
         try:
-            return summaries(connection, status, place, limit, most, self._bytes)
+            return summaries(connection, status, place, limit, most)
         except (TypeError, OverflowError) as error:
             raise damaged(self._path, f"the rows of its threads: {error}") from error
 
 
 def _first(stored: tuple[Any, ...]) -> int:
     return stored[0]
-
-
-def _of(rows: list[tuple[Any, ...]], at: int) -> list[Any]:
-    """The rows that the checkpoint born at `at` sees, without their times."""
-    return [one[2:] for one in rows if one[0] <= at < one[1]]
-
-
-def _number(head: tuple[int, str, str, Entry]) -> int:
-    return head[0]
-
-
-_place = itemgetter(2, 3)  # list and position, of an item with its times

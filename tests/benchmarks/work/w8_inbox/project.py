@@ -66,7 +66,7 @@ class Inbox:
 
     async def waiting(self, limit: int) -> list[Any]:
         found = await self.store.threads(status=CheckpointStatus.SUSPENDED, limit=limit)
-        return [(one.thread_id, [decode(waiting.record) for waiting in one.waiting]) for one in found]
+        return [(one.thread_id, waiting.id, decode(waiting.record)) for one in found for waiting in one.waiting]
 
 
 @asynccontextmanager

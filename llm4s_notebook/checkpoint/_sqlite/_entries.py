@@ -1,0 +1,102 @@
+"""Rows and little values put together: the entries of a checkpoint. Texts are handed on as they are; rows must fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+from .._patch import Entries, Entry
+from . import _small
+from ._schema import LIST_HEAD
+from ._trouble import Damage
+
+Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any]
+"""place, section, name, id, position, size of what it refers to, value"""
+Item: TypeAlias = tuple[int, int, int | None, Any]
+"""list, position, size of what it refers to, value"""
+Lists: TypeAlias = dict[int, list[bytes]]
+"""The items of lists in their order, by the row of the list's head."""
+
+
+def text(value: Any, thread_id: str) -> bytes:
+    """A stored value. Raises: Damage for what is no text."""
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, str):  # edited with another program
+        return value.encode()
+    raise Damage(f"a value of thread '{thread_id}' is no JSON text but {value!r}")
+
+
+def part(value: Any, size: int | None, thread_id: str) -> bytes:
+    """The same of one that may refer to so many bytes of another row's. Raises: Damage."""
+    found = text(value, thread_id)
+    if size is not None and len(found) != size:
+        raise Damage(f"a value of thread '{thread_id}' refers to text that is not there")
+    return found
+
+
+def lists_of(items: Iterable[Item], thread_id: str) -> Lists:
+    """The lists of these items, which come in their order. Raises: Damage where one is missing."""
+    lists: Lists = {}
+    for of, position, size, value in items:
+        target = lists.get(of)
+        if target is None:
+            target = lists[of] = []
+        if position != len(target):
+            raise _alone(of, position, thread_id)
+        right = type(value) is bytes and (size is None or size == len(value))
+        target.append(value if right else part(value, size, thread_id))
+    return lists
+
+
+def entries_of(heads: Iterable[Head], lists: Lists, small: Any, checkpoint: int, thread_id: str) -> Entries:
+    """The entries in the order in which they were numbered: `heads` with their lists, and the little values of that checkpoint.
+
+    Raises: Damage for a list without a head and for bytes that are no values.
+    """
+    found: list[tuple[int, str, str, Entry]] = []
+    for place, section, name, at, position, size, value in heads:
+        found.append((place, section, name, lists.pop(at, []) if position == LIST_HEAD else part(value, size, thread_id)))
+    for of, items in lists.items():
+        if items:
+            raise _alone(of, 0, thread_id)
+    if small:
+        try:
+            found.extend(_small.read(text(small, thread_id)))
+        except ValueError as error:
+            raise Damage(f"the values of checkpoint {checkpoint} of thread '{thread_id}': {error}") from error
+    found.sort(key=_place)
+    return {(section, name): entry for _, section, name, entry in found}
+
+
+class Past:
+    """Rows with the times they were born and died, of which each checkpoint of a page sees some."""
+
+    def __init__(self, heads: Sequence[tuple[Any, ...]], items: Sequence[tuple[Any, ...]], thread_id: str) -> None:
+        """Times, then what a `Head` or an `Item` has. A text is looked at once, however many checkpoints see it. Raises: Damage."""
+        self._thread_id = thread_id
+        self._heads = heads
+        self._lists: dict[int, list[tuple[int, int, int, bytes]]] = {}
+        for born, died, of, position, size, value in sorted(items, key=_list_and_position):
+            self._lists.setdefault(of, []).append((born, died, position, part(value, size, thread_id)))
+
+    def entries(self, at: int, small: Any, checkpoint: int) -> Entries:
+        """What the checkpoint born at that time sees. Raises: Damage."""
+        heads = [one[2:] for one in self._heads if one[0] <= at < one[1]]
+        lists: Lists = {}
+        for of, items in self._lists.items():
+            seen = [one for one in items if one[0] <= at < one[1]]
+            for place, position in enumerate([one[2] for one in seen]):
+                if position != place:
+                    raise _alone(of, position, self._thread_id)
+            lists[of] = [one[3] for one in seen]
+        return entries_of(heads, lists, small, checkpoint, self._thread_id)
+
+
+def _alone(of: int, position: int, thread_id: str) -> Damage:
+    return Damage(f"a list item of thread '{thread_id}' stands alone: list {of}, position {position}")
+
+
+_place = itemgetter(0)
+_list_and_position = itemgetter(2, 3)  # of an item with its times
