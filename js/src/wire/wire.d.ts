@@ -168,16 +168,49 @@ export interface components {
             kind: "hello";
         };
         JsonValue: unknown;
-        Message: components["schemas"]["Done"] | components["schemas"]["Welcome"] | components["schemas"]["Refusal"] | components["schemas"]["Drafts"];
+        /** @description What continues one message of the live ones: its text, and of each of its calls, in order, the arguments' JSON text. */
+        LivePiece: {
+            arguments: string[];
+            id: string;
+            note: string;
+            text: string;
+        };
+        /**
+         * @description What the models are writing just now, as far as it was sent up to piece `number` (W4.7).
+         *
+         *     A message has the id under which it will be stored, and is here or among the stored ones, never both.
+         */
+        LiveView: {
+            messages: components["schemas"]["MessageView"][];
+            /** @default 0 */
+            number: number;
+            /** @default null */
+            waiting: string | null;
+        };
+        Message: components["schemas"]["Done"] | components["schemas"]["Welcome"] | components["schemas"]["Refusal"] | components["schemas"]["Drafts"] | components["schemas"]["Pieces"];
         MessageView: {
             id: string;
             is_error: boolean;
             not_run: boolean;
+            /** @default null */
+            note: string | null;
             /** @enum {string} */
             role: "user" | "assistant" | "tool";
             text: string;
             tool_call_id: string | null;
             tool_calls: components["schemas"]["ToolCallView"][];
+        };
+        /** @description One model call of this turn: seconds in all and until its first piece, and what it used where the provider said so (W4.9). */
+        ModelCallView: {
+            agent: string;
+            attempts: number;
+            cost: number | null;
+            first_token: number | null;
+            input_tokens: number | null;
+            message_id: string;
+            model: string;
+            output_tokens: number | null;
+            seconds: number;
         };
         /** @description A node of the diagram. `folded_into` names the step a continuation node belongs to (W3.1). */
         NodeView: {
@@ -259,6 +292,21 @@ export interface components {
             source: string | null;
             title: string;
             tool_name: string | null;
+        };
+        /**
+         * @description Pushed while a model writes, at most 20 times a second: what came since piece `number - 1`, whatever the length of the thread (W4.7).
+         *
+         *     A view that lacks that one says hello again.
+         */
+        Pieces: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "live";
+            number: number;
+            pieces: components["schemas"]["LivePiece"][];
+            waiting: string | null;
         };
         /** @description One fault of one answer; `path` points into the answer so that the form shows it on its field (W2.7). */
         Problem: {
@@ -373,6 +421,14 @@ export interface components {
             graph: components["schemas"]["GraphPicture"];
             holds_apply_next_run: boolean;
             is_agent: boolean;
+            /**
+             * @default {
+             *       "messages": [],
+             *       "number": 0,
+             *       "waiting": null
+             *     }
+             */
+            live: components["schemas"]["LiveView"];
             messages: components["schemas"]["MessageView"][];
             notice: string | null;
             pending: components["schemas"]["PendingCard"][];
@@ -507,7 +563,7 @@ export interface components {
             id: string;
             name: string;
             /** @enum {string} */
-            state: "waiting" | "running" | "no_result" | "done" | "error" | "not_run";
+            state: "waiting" | "running" | "no_result" | "done" | "error" | "not_run" | "writing";
         };
         /** @description Take the last verdict back. */
         UndoVerdict: {
@@ -518,12 +574,13 @@ export interface components {
             kind: "undo";
         };
         UsageView: {
+            calls: components["schemas"]["ModelCallView"][];
             cost: number | null;
             input_tokens: number;
             output_tokens: number;
             requests: number;
         };
-        /** @description The reply to hello: the kernel is there, and these are the drafts by interrupt id. */
+        /** @description The reply to hello: the kernel is there, with the drafts by interrupt id and what is being written just now. */
         Welcome: {
             drafts: {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -533,6 +590,14 @@ export interface components {
              * @enum {string}
              */
             kind: "welcome";
+            /**
+             * @default {
+             *       "messages": [],
+             *       "number": 0,
+             *       "waiting": null
+             *     }
+             */
+            live: components["schemas"]["LiveView"];
             request_id: string;
             revision: number;
         };
@@ -561,12 +626,16 @@ export type GuardrailCounts = components['schemas']['GuardrailCounts'];
 export type GuardrailRefusal = components['schemas']['GuardrailRefusal'];
 export type Hello = components['schemas']['Hello'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type LivePiece = components['schemas']['LivePiece'];
+export type LiveView = components['schemas']['LiveView'];
 export type Message = components['schemas']['Message'];
 export type MessageView = components['schemas']['MessageView'];
+export type ModelCallView = components['schemas']['ModelCallView'];
 export type NodeView = components['schemas']['NodeView'];
 export type OpenText = components['schemas']['OpenText'];
 export type OpenedText = components['schemas']['OpenedText'];
 export type PendingCard = components['schemas']['PendingCard'];
+export type Pieces = components['schemas']['Pieces'];
 export type Problem = components['schemas']['Problem'];
 export type Proceed = components['schemas']['Proceed'];
 export type ReadRows = components['schemas']['ReadRows'];
