@@ -67,11 +67,7 @@ class ModelStep:
     _built: ModelRequest | None = None
     _first: float | None = None
     _watch: CancelWatch = field(init=False)
-    _own: RunContext = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._watch = CancelWatch(self.context)
-        self._own = HookContext(self.context, self.member.id, self.answers) if self.member.stack.model else self.context
+    _own: HookContext = field(init=False)
 
     async def run(self, request: ModelRequest) -> Completion | None:
         """The completion to store; None when a wrapper asked.
@@ -80,6 +76,15 @@ class ModelStep:
         ConfigError for a question that belongs to nobody here; CancelledError.
         """
         self._built = request
+        completion = await (self._wrapped(request) if self.member.stack.model else self._client(request))
+        if completion is not None and (problems := message_problems(completion.message)):
+            raise self._model_failed(ConfigError(field="model message", problems=problems))
+        return completion
+
+    async def _wrapped(self, request: ModelRequest) -> Completion | None:
+        """The client inside its wrappers; None when one of them asked."""
+        self._watch = CancelWatch(self.context)
+        self._own = HookContext(self.context, self.member.id, self.answers)
         completion: Completion | None = None
         with self._watch:
             try:
@@ -94,11 +99,7 @@ class ModelStep:
                 if self.asked is None:
                     raise
             self._watch.check_seen()
-        if self.asked is not None or completion is None:
-            return None
-        if problems := message_problems(completion.message):
-            raise self._model_failed(ConfigError(field="model message", problems=problems))
-        return completion
+        return None if self.asked is not None else completion
 
     def _over(self) -> None:
         """Raises: whatever ended the step, so that no wrapper makes something else of it."""
@@ -108,12 +109,18 @@ class ModelStep:
 
     def times_of(self, completion: Completion) -> tuple[float, float | None]:
         """Seconds the call took that gave this completion, and until its first piece; a changed one counts as the last call's."""
-        same = [one for one in self.called if one.completion is completion] or self.called[-1:]
-        return (same[-1].seconds, same[-1].first) if same else (0.0, None)
+        for one in reversed(self.called):
+            if one.completion is completion:
+                return one.seconds, one.first
+        return (self.called[-1].seconds, self.called[-1].first) if self.called else (0.0, None)
 
     async def _layer(self, depth: int, request: ModelRequest) -> Completion:
         if depth == len(self.member.stack.model):
-            return await self._client(request)
+            try:
+                return await self._client(request)
+            except asyncio.CancelledError:
+                self._watch.note()
+                raise
         middleware = self.member.stack.model[depth]
         passing: list[BaseException] = []
 
@@ -165,12 +172,13 @@ class ModelStep:
         attempt = self.attempts
         if self.context.followed:
             announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+        client = self.member.client
         begun, self._first = perf_counter(), None
         try:
-            made: object = await self._complete(request, attempt)
-        except asyncio.CancelledError:
-            self._watch.note()
-            raise
+            if self.member.stream and isinstance(client, StreamingChatClient):
+                made: object = await self._streamed(client, request, attempt)
+            else:
+                made = await client.complete(request)
         except Exception as cause:
             raise self._model_failed(cause) from cause
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
@@ -180,10 +188,7 @@ class ModelStep:
         self.called.append(Called(self.attempts, made, perf_counter() - begun, first))
         return made
 
-    async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
-        client = self.member.client
-        if not self.member.stream or not isinstance(client, StreamingChatClient):
-            return await client.complete(request)
+    async def _streamed(self, client: StreamingChatClient, request: ModelRequest, attempt: int) -> Completion | None:
         completion: Completion | None = None
         pieces = client.stream(request)
         try:
