@@ -190,7 +190,7 @@ class CallTask:
     def _succeeded(self, tool: AgentTool, outcome: Success, duration: float) -> Command:
         if outcome.update.routes:
             raise self._failed(tool, ConfigError(field="update", problems=["a tool's update may not carry routes"]))
-        if undeclared := self._undeclared(tool, outcome.update):
+        if outcome.update.updates and (undeclared := self._undeclared(tool, outcome.update)):
             named = ", ".join(f"'{key}'" for key in undeclared)
             problem = f"it updates {named}, which neither the tool nor a middleware of agent '{self._member.id}' declares"
             raise self._failed(tool, ConfigError(field="writes", problems=[problem]))
@@ -203,8 +203,6 @@ class CallTask:
 
     def _undeclared(self, tool: AgentTool, update: Command) -> list[str]:
         """Ids of keys that an update may not touch."""
-        if not update.updates:
-            return []
         allowed = self._member.may_write(tool)
         return list(dict.fromkeys(op.key.id for op in update.updates if op.key not in allowed))
 

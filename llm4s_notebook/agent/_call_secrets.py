@@ -14,7 +14,6 @@ from ..graph import Command, StateKey, ThreadState
 from ..models import AssistantMessage, FrozenDict, Json, ToolCall, freeze
 from ._secrets import SecretPlaces
 
-
 _NOTHING = Command()
 _NO_SECRETS: Mapping[str, Json] = FrozenDict({})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import cast
 
+from ..checkpoint import Value
 from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
 from ..graph import RunContext
 from ..models import (
@@ -34,8 +35,7 @@ class _QuestionRaised(BaseException):
     """A question on its way out through the wrappers around it. The step has noted it already; nobody can swallow it (D3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Value, frozen=True, gc=True):
     """One client call that gave a completion: its attempt number, and the seconds until the first piece and until the end.
 
     `first` is None where the answer came as a whole.

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..checkpoint import Value
 from ..errors import Llm4sError, MiddlewareFailed, text_of
 from ..models import ToolCall, thaw
 from ._cancel import CancelWatch
@@ -18,8 +19,7 @@ from ._tool import AgentTool
 from ._tool_request import ToolCallRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Value, frozen=True, gc=True):
     """An outcome and the layer that raised it: a middleware, or None for the tool."""
 
     outcome: ToolOutcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
@@ -264,7 +264,7 @@ def _shape(entries: Entries, section: str, name: str) -> Shape:
 
 def _read(draft: EventDraft) -> EventDraft:
     event = draft.event
-    return draft.replaced(event=replace(event, payload=_own(event.payload))) if isinstance(event, Custom) else draft
+    return draft.replaced(event=event.replaced(payload=_own(event.payload))) if isinstance(event, Custom) else draft
 
 
 def _own(value: Any) -> Any:

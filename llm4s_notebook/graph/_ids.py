@@ -15,7 +15,7 @@ checkpoint id is the one exception: the next id needs it.
 
 from __future__ import annotations
 
-import secrets
+import os
 import uuid
 
 
@@ -45,4 +45,4 @@ def new_run_id() -> str:
 
 
 def new_birth_id() -> str:
-    return secrets.token_hex(16)
+    return os.urandom(16).hex()

@@ -68,9 +68,10 @@ def conversation_problems(messages: Sequence[Message], *, first: int = 0) -> lis
                 problems += message_problems(message)
             case _:
                 pass
-        problems += _unanswered(open_calls)
+        if open_calls:
+            problems += _unanswered(open_calls)
         open_calls = _calls_of(message)
-    return problems + _unanswered(open_calls)
+    return problems + _unanswered(open_calls) if open_calls else problems
 
 
 def _calls_of(message: Message) -> list[str]:
