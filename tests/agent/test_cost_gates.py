@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import cProfile
+import gc
 import json
 import pstats
 import sqlite3
@@ -146,6 +147,24 @@ def test_a_turn_with_a_tool_makes_few_calls(monkeypatch: pytest.MonkeyPatch) -> 
         return [await batch() for _ in range(4)]
 
     assert min(asyncio.run(work())) <= MOST_CALLS
+
+
+@pytest.mark.parametrize("on_file", [False, True])
+async def test_a_turn_leaves_nothing_that_only_the_garbage_collector_frees(on_file: bool, tmp_path: Path) -> None:
+    """performance.md 5: what a turn was made of is free as soon as its result is there; a collection costs more than twenty turns."""
+    store = SqliteCheckpointer(tmp_path / "t.db", synchronous="normal") if on_file else InMemoryCheckpointer()
+    async with store:
+        agent = Agent("assistant", ScriptedClient(*answers(12)), tools=echo, runtime=store)
+        await agent.run("warm", thread_id="t")
+        await agent.run("warm", thread_id="u")
+        gc.collect()
+        gc.disable()
+        try:
+            for turn in range(10):
+                await agent.run("go", thread_id=f"t{turn % 4}")
+            assert gc.collect() == 0
+        finally:
+            gc.enable()
 
 
 def test_what_the_loop_keeps_is_written_and_not_read_back() -> None:
