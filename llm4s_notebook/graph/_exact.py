@@ -144,15 +144,23 @@ def _all_exact(kinds: Kinds) -> Check:
 
 def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
     read = attrgetter(*names, names[0])  # of one name it would give no tuple
+    known: dict[tuple[type[Any], ...], list[tuple[int, Check]]] = {}
+    """The types that the fields of exact values were found to have, with the fields that are not exact by their type alone."""
 
     def check(value: Any) -> int:
-        found = WHOLE
-        for item, kinds in zip(read(value), places):  # noqa: B905 - the name that was read twice is left over
-            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
-            if kind not in kinds:
+        items = read(value)
+        kinds = (*map(type, items),)
+        if kinds not in known:
+            if not all(kind in place for kind, place in zip(kinds, places)):  # noqa: B905 - the name that was read twice is left over
                 return INEXACT
-            deeper = kinds[kind]
-            if deeper is not None and (inner := deeper(item)) != WHOLE:
+            known[kinds] = [
+                (at, deeper)
+                for at, (kind, place) in enumerate(zip(kinds, places))  # noqa: B905
+                if (deeper := place[kind]) is not None
+            ]
+        found = WHOLE
+        for at, deeper in known[kinds]:
+            if (inner := deeper(items[at])) != WHOLE:
                 if not inner:
                     return INEXACT
                 found = TEXT
