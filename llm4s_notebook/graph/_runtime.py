@@ -227,9 +227,9 @@ class GraphRuntime:
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:
         thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
-        loop = place.loop
-        control = RunControl(loop)
+        control = RunControl(place.loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
+        loop = place.loop  # and not the place, which holds the lease: what a run leaves is freed at once, and not by the collector
         lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not loop.is_closed())
         with self._lock:
             self._held.pop(thread_id, None)

@@ -84,15 +84,19 @@ class ThreadState:
 
     def __getitem__(self, key: StateKey[A, Any]) -> A:
         """The stored value, or the key's initial one. Raises: UnknownStateKey for a key the graph does not have."""
-        id, keys, read = key.id, self._keys, self._read
+        id, keys, slots, read = key.id, self._keys, self._slots, self._read
         if id not in keys:
             raise UnknownStateKey(key=id)
         known = keys[id]
         if known is not key and known != key:
             raise UnknownStateKey(key=id)
-        if id not in read:
-            read[id] = read_slot(known, self._slots[id]) if id in self._slots else known.initial()
-        return read[id]
+        if id in read:
+            return read[id]
+        slot = slots[id] if id in slots else None  # noqa: SIM401 - as in _replace
+        if type(slot) is ValueSlot and slot.shared is not _MISSING:
+            return slot.shared
+        value = read[id] = known.initial() if slot is None else read_slot(known, slot)
+        return value
 
     def is_set(self, key: AnyKey) -> bool:
         """True when a value is stored; False too for a key the graph does not have."""
