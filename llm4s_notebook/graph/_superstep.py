@@ -91,19 +91,17 @@ class Superstep:
         an Exception nor a cancellation and that a node let escape.
         """
         frontier = self.execution.frontier
-        if self._recorded or self._voice.config.interrupt_before or any([task.replay is not None for task in frontier]):
-            due = [task for task in frontier if not self._settled(task)]
-        else:
-            due = frontier
-        match due:
-            case []:
-                pass
-            case [task]:
-                result = self.results[task.id] = await self._alone(task)
-                if task is frontier[-1] is frontier[0]:
-                    return [result]
-            case _:
-                await self._together(iter(due), len(due))
+        if len(frontier) == 1:
+            [task] = frontier
+            if not self._settled(task):
+                self.results[task.id] = await self._alone(task)
+            return [self.results[task.id]]
+        due = [task for task in frontier if not self._settled(task)]
+        if len(due) == 1:
+            [task] = due
+            self.results[task.id] = await self._alone(task)
+        elif due:
+            await self._together(iter(due), len(due))
         if self._crash is not None:
             raise self._crash
         return self.ordered()
@@ -119,7 +117,7 @@ class Superstep:
             self.results[task.id] = self._recorded[task.id]
         elif task.replay is not None:
             self.results[task.id] = self._replay(task)
-        elif held_before(task, self._voice.config):
+        elif self._voice.config.interrupt_before and held_before(task, self._voice.config):
             self.results[task.id] = TaskResult(task, Ending.HELD)
         else:
             return False
