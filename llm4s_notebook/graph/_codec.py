@@ -14,7 +14,7 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ..errors import DecodeError, EncodeError
-from ._exact import WHOLE, Kinds, exact_kinds
+from ._exact import TEXT, WHOLE, Kinds, exact_kinds
 from ._frozen import is_shareable
 
 T = TypeVar("T")
@@ -116,12 +116,13 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
-        return self.settle(value, again=False)[0]
+        return self.settle(value, kept=TEXT)[0]
 
-    def settle(self, value: T, *, again: bool = True) -> tuple[bytes, T]:
+    def settle(self, value: T, *, kept: int = WHOLE) -> tuple[bytes, T]:
         """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError.
 
-        Without `again` it is the text that counts: where that is certain, the value is not read again to be given back.
+        A value that is at least as exact as `kept` says is given back as it is. TEXT is for those who want the text alone, FROZEN
+        for a value of which nobody else holds a part.
         """
         kind = type(value)
         if kind in self._exact:
@@ -131,7 +132,7 @@ class Codec(Generic[T]):
                 if exact:
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
-                        certain = exact == WHOLE or (not again and data.count(b"{") + data.count(b"[") < _FLAT)
+                        certain = exact == WHOLE or (exact >= kept and data.count(b"{") + data.count(b"[") < _FLAT)
                         return data, value if certain else self._load(data, strict=True)
             except (ValueError, OverflowError, RecursionError):  # such as half a surrogate pair: below, pydantic says what is wrong
                 pass

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, final
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
 from ..errors import EncodeError, StateUpdateFailed, UnknownStateKey
 from ._codec import Codec
+from ._exact import FROZEN
 from ._key import StateKey
 
 A = TypeVar("A")
@@ -223,7 +224,7 @@ def _reduce(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
         if key.item is not None:
             _store_list(key, key.item, before, current, applied)
         else:
-            data, value = key.codec.settle(current)
+            data, value = key.codec.settle(current, kept=FROZEN)
             if type(before) is ValueSlot and before.data == data:
                 return
             slots[id] = ValueSlot(data, value if key.codec.shareable else _MISSING)
@@ -250,7 +251,7 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
     texts: dict[int, bytes] = {}
     for index in (*rewritten, *range(kept, length)):
         if shared:
-            texts[index], stored[index] = item.settle(new[index])
+            texts[index], stored[index] = item.settle(new[index], kept=FROZEN)
         else:
             texts[index] = new[index]
     id, patch = key.id, applied.patch

@@ -21,7 +21,7 @@ from llm4s_notebook.checkpoint import Append, Commit, EventRecord, InMemoryCheck
 from llm4s_notebook.checkpoint._event import event_to_json
 from llm4s_notebook.graph import RunConfig, RunContext
 from llm4s_notebook.graph._codec import Codec, _cached_adapter
-from llm4s_notebook.graph._exact import TEXT
+from llm4s_notebook.graph._exact import FROZEN
 from llm4s_notebook.models import AssistantMessage, ScriptedClient, ToolMessage, Usage, UsageSummary, UserMessage, calls
 
 from .support import ConfirmTool, Environment, Gate, Region, Wrap, call, echo
@@ -182,9 +182,10 @@ def test_what_the_loop_keeps_is_written_and_not_read_back() -> None:
         (Codec(TurnInput), TurnInput("go", (said,))),
     ]
     asking = AssistantMessage(None, (call("c1", "echo", text="x"),), "a")
-    written: list[tuple[Any, Any]] = [(MESSAGES.item, asking), (USAGE.codec, UsageSummary().adding("scripted", Usage(1, 2)))]
-    for codec, value in written:
-        assert codec._exact[type(value)](value) == TEXT
+    reduced: list[tuple[Any, Any]] = [(MESSAGES.item, asking), (USAGE.codec, UsageSummary().adding("scripted", Usage(1, 2)))]
+    for codec, value in reduced:
+        assert codec.settle(value)[1] is not value
+        assert codec.settle(value, kept=FROZEN)[1] is value
     for codec, value in kept:
         assert codec.settle(value)[1] is value
 

@@ -16,8 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializ
 
 from llm4s_notebook.errors import EncodeError
 from llm4s_notebook.graph._codec import Codec
-from llm4s_notebook.graph._exact import exact_kinds
-from llm4s_notebook.models import AssistantMessage, Message, ToolCall, freeze
+from llm4s_notebook.graph._exact import FROZEN, exact_kinds
+from llm4s_notebook.models import AssistantMessage, FrozenDict, FrozenList, Message, ToolCall, freeze
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,14 @@ EXACT: list[tuple[Any, st.SearchStrategy[Any]]] = [
     (Any, _names | _numbers | st.none() | st.booleans()),
 ]
 
+
+def _deep(levels: int) -> Any:
+    value: Any = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 _json = st.recursive(
     st.none() | st.booleans() | _numbers | _names, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=3)
 )
@@ -117,6 +125,24 @@ def test_what_holds_json_is_written_exactly_and_read_back_as_another_object(case
     assert data == codec.adapter.dump_json(value, by_alias=True, round_trip=True) == codec.encode(value)
     assert kept == codec.decode(data) == value
     assert not _parts(value) & _parts(kept)
+
+
+@given(st.tuples(st.just(ToolCall), st.builds(ToolCall, _names, _names, _json)) | st.tuples(st.just(Home), _homes))
+def test_what_is_frozen_is_kept_where_nobody_else_holds_it(case: tuple[Any, Any]) -> None:
+    """D17: a value whose every object and array refuses changes; one with any other part is read back all the same."""
+    declared, value = case
+    codec = Codec[Any](declared)
+    data, kept = codec.settle(value, kept=FROZEN)
+    assert kept is value
+    assert codec.decode(data) == value
+
+
+@pytest.mark.parametrize("note", [{"a": 1}, [1], FrozenDict({"a": {"b": 1}}), FrozenList([freeze({}), [1]]), freeze(_deep(150))])
+def test_a_value_with_a_part_that_can_be_changed_is_read_back_wherever_it_comes_from(note: Any) -> None:
+    """D17, STA-08: so is one that lies so deep that only reading it tells whether it can be read."""
+    value = Home((), None, note)
+    codec = Codec[Any](Home)
+    assert codec.settle(value, kept=FROZEN)[1] is not value
 
 
 def _parts(value: Any) -> set[int]:
