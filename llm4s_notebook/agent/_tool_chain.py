@@ -43,7 +43,7 @@ class ToolChain:
 
     async def run(self) -> Made:
         """Raises: MiddlewareFailed, a wrapper's own refusal, or CancelledError - also when a wrapper swallowed it."""
-        if not self.member.stack.tool:
+        if not self.member.stack.tool:  # nobody who could make something else of a cancellation
             return Made(await self._centre(), None)
         self._watch = CancelWatch(self.context.run)
         with self._watch:

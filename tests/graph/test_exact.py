@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, field_validator
 
@@ -61,6 +61,8 @@ class Only:
     one: str
 
 
+UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
 _names = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _numbers = st.integers() | st.sampled_from([1 << 63, -(1 << 64), 10**4299, -(10**4298)])
 _cats = st.builds(Cat, _names, _numbers)
@@ -103,6 +105,7 @@ WRITTEN: list[tuple[Any, st.SearchStrategy[Any]]] = [
 ]
 
 
+@UNTIMED
 @given(st.one_of([st.tuples(st.just(declared), values) for declared, values in EXACT]))
 def test_an_exact_value_is_what_its_text_decodes_to(case: tuple[Any, Any]) -> None:
     """D4: the text is the very one that pydantic writes, it is read again strictly, and gives an equal value."""
@@ -116,6 +119,7 @@ def test_an_exact_value_is_what_its_text_decodes_to(case: tuple[Any, Any]) -> No
     assert repr(again) == repr(value)
 
 
+@UNTIMED
 @given(st.one_of([st.tuples(st.just(declared), values) for declared, values in WRITTEN]))
 def test_what_holds_json_is_written_exactly_and_read_back_as_another_object(case: tuple[Any, Any]) -> None:
     """D12, D17: what a reader is given has no part that whoever made the value can still change."""
@@ -127,6 +131,7 @@ def test_what_holds_json_is_written_exactly_and_read_back_as_another_object(case
     assert not _parts(value) & _parts(kept)
 
 
+@UNTIMED
 @given(st.tuples(st.just(ToolCall), st.builds(ToolCall, _names, _names, _json)) | st.tuples(st.just(Home), _homes))
 def test_what_is_frozen_is_kept_where_nobody_else_holds_it(case: tuple[Any, Any]) -> None:
     """D17: a value whose every object and array refuses changes; one with any other part is read back all the same."""
