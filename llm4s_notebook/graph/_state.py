@@ -235,7 +235,7 @@ def _reduce(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
 
 def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any, applied: Applied) -> None:
     """Store a list by what changed in it: items of the old one that are still in their place are not written again (D17)."""
-    if not isinstance(current, list):
+    if type(current) is not list and not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
     shared = item.shareable
     new: list[Any] = current  # pyright: ignore[reportUnknownVariableType]  # of anything
@@ -243,10 +243,11 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
         new = [item.encode(one) for one in new]
     old: list[Any] = before.items if type(before) is ListSlot else []
     before_length, length = len(old), len(new)
-    same = operator.is_ if shared else operator.eq
     kept, rewritten = before_length, ()
-    if length < before_length or not all(map(same, old, new)):
-        kept, rewritten = _unchanged(old, new, same)
+    if before_length:
+        same = operator.is_ if shared else operator.eq
+        if length < before_length or not all(map(same, old, new)):
+            kept, rewritten = _unchanged(old, new, same)
     stored = [*new]
     texts: dict[int, bytes] = {}
     for index in (*rewritten, *range(kept, length)):
@@ -260,7 +261,8 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
     if kept < before_length:
         patch.append(Truncate(SECTION, id, kept))
     if kept < length or type(before) is not ListSlot:
-        patch.append(Append(SECTION, id, (*texts.values(),)[len(rewritten) :]))
+        items = (*texts.values(),)
+        patch.append(Append(SECTION, id, items[len(rewritten) :] if rewritten else items))
     applied.added[id] = texts
     applied.slots[id] = ListSlot(stored, shared)
 
