@@ -263,19 +263,19 @@ class Agent:
             imported = built.without_secrets(imported)
         at = thread_id if thread_id is not None else str(uuid.uuid4())
         admission = self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config))
-        return await self._admitted(built, at, admission, listening)
+        return await self._admitted(at, admission, listening)
 
     async def _resumed(self, thread_id: str, answers: Answers, config: RunConfig, *, listening: bool = False) -> AgentRun:
-        built = self._build()
+        graph = self._build().graph
         given = [(id, bare(value)) for id, value in given_answers(answers).pairs]
-        admission = self.runtime.resume(thread_id, built.graph, given, self._config(config))
-        return await self._admitted(built, thread_id, admission, listening)
+        return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, given, self._config(config)), listening)
 
     async def _recovered(self, thread_id: str, config: RunConfig, *, listening: bool = False) -> AgentRun:
-        built = self._build()
-        return await self._admitted(built, thread_id, self.runtime.recover(thread_id, built.graph, self._config(config)), listening)
+        graph = self._build().graph
+        return await self._admitted(thread_id, self.runtime.recover(thread_id, graph, self._config(config)), listening)
 
-    async def _admitted(self, built: Reader, thread_id: str, admission: Any, listening: bool) -> AgentRun:
+    async def _admitted(self, thread_id: str, admission: Any, listening: bool) -> AgentRun:
+        built = self._build()
         early = Listening(self.runtime, thread_id) if listening else None
         try:
             handle: RunHandle = await admission

@@ -15,7 +15,7 @@ checkpoint id is the one exception: the next id needs it.
 
 from __future__ import annotations
 
-import os
+import secrets
 import uuid
 
 
@@ -45,4 +45,4 @@ def new_run_id() -> str:
 
 
 def new_birth_id() -> str:
-    return os.urandom(16).hex()
+    return secrets.token_hex(16)
