@@ -24,7 +24,7 @@ from ..models import (
 from . import events
 from ._asked import Asked
 from ._boundary import check_asker
-from ._cancel import CancelWatch
+from ._cancel import CancelWatch, superstep_forgets
 from ._context import HookContext
 from ._decision import GivenAnswer
 from ._family import Member
@@ -76,7 +76,8 @@ class ModelStep:
         ConfigError for a question that belongs to nobody here; CancelledError.
         """
         self._built = request
-        completion = await (self._wrapped(request) if self.member.stack.model else self._client(request))
+        plain = not self.member.stack.model and superstep_forgets(self.context)
+        completion = await (self._client(request) if plain else self._wrapped(request))
         if completion is not None and (problems := message_problems(completion.message)):
             raise self._model_failed(ConfigError(field="model message", problems=problems))
         return completion

@@ -10,7 +10,7 @@ from typing import Any
 from ..checkpoint import Value
 from ..errors import Llm4sError, MiddlewareFailed, text_of
 from ..models import ToolCall, thaw
-from ._cancel import CancelWatch
+from ._cancel import CancelWatch, superstep_forgets
 from ._context import ToolContext
 from ._family import Member
 from ._middleware import AgentMiddleware
@@ -43,7 +43,7 @@ class ToolChain:
 
     async def run(self) -> Made:
         """Raises: MiddlewareFailed, a wrapper's own refusal, or CancelledError - also when a wrapper swallowed it."""
-        if not self.member.stack.tool:  # nobody who could make something else of a cancellation
+        if not self.member.stack.tool and superstep_forgets(self.context.run):
             return Made(await self._centre(), None)
         self._watch = CancelWatch(self.context.run)
         with self._watch:
