@@ -302,7 +302,6 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
     Raises: InvalidArguments; and whatever else a validator of the user's raises (3.2.1).
     """
     adapter: TypeAdapter[Any] = codec.adapter
-    schema = codec.schema()
     try:
         made = adapter.validate_json(json_bytes(arguments), strict=True)
     except ValidationError as error:
@@ -317,6 +316,7 @@ def decode_arguments(codec: Codec[Any], arguments: Json) -> Any:
             errors = error.errors(include_url=False)
         else:
             return _with_its_choices(made, codec, arguments)
+    schema = codec.schema()
     raise InvalidArguments(_said([_Fault(error, arguments, schema) for error in errors], schema))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
+from ..checkpoint import Value
 from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused
 from ..graph import RunContext
 from ._asked import Asked
@@ -19,15 +19,13 @@ from ._turn import Outcome
 from ._worker import call_hook
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Value, frozen=True):
     """Every hook let the text through; this is what they made of it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Value, frozen=True, gc=True):
     """A hook asked a question; `agent` is the one whose stack the middleware belongs to."""
 
     agent: str
@@ -35,8 +33,7 @@ class Waits:
     question: object
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Value, frozen=True, gc=True):
     """A hook refused or failed, which closes the turn as a block (D21). `guarded` says that a guardrail did."""
 
     error: Exception

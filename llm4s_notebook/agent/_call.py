@@ -16,7 +16,7 @@ from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
 from ._call_secrets import CALL_SECRETS, CallSecrets, secrets_of
 from ._codec import Codec, json_path, to_json
-from ._conceal import Concealer
+from ._conceal import NOTHING_SECRET, Concealer
 from ._context import ToolContext, idempotency_key
 from ._decision import GivenAnswer
 from ._family import Family, Member, MemberNodes
@@ -66,7 +66,9 @@ class CallTask:
         self._work = work
         self._call = work.call
         self._secrets = work.secrets if work.secrets is not None else secrets_of(state, work.message_id, work.call.id)
-        self._conceal = Concealer({**self._secrets, **self._reply_secrets()})
+        self._conceal = NOTHING_SECRET
+        if self._secrets or work.question is not None:
+            self._conceal = Concealer({**self._secrets, **self._reply_secrets(work.question)})
         self._run = context
         self._tool_context = ToolContext(
             call_id=work.call.id,
@@ -155,10 +157,10 @@ class CallTask:
         """The arguments as the tool is to have them, secrets included. Raises: InvalidArguments."""
         return arguments_for(tool, self._member.secret_places.get(tool.name), self._call.arguments, self._secrets)
 
-    def _reply_secrets(self) -> Mapping[str, Json]:
+    def _reply_secrets(self, asked: ToolQuestionRequest | None) -> Mapping[str, Json]:
         """What is secret of the answer that a tool goes on with."""
         tool = self._member.tools.get(self._call.name)
-        if self._work.question is None or tool is None or (replies := _question_codecs(tool)[1]) is None:
+        if asked is None or tool is None or (replies := _question_codecs(tool)[1]) is None:
             return {}
         places = replies.secret_places()
         return {} if places is None else places.hide(self._work.reply, self._secrets).values
@@ -188,7 +190,7 @@ class CallTask:
     def _succeeded(self, tool: AgentTool, outcome: Success, duration: float) -> Command:
         if outcome.update.routes:
             raise self._failed(tool, ConfigError(field="update", problems=["a tool's update may not carry routes"]))
-        if undeclared := self._undeclared(tool, outcome.update):
+        if outcome.update.updates and (undeclared := self._undeclared(tool, outcome.update)):
             named = ", ".join(f"'{key}'" for key in undeclared)
             problem = f"it updates {named}, which neither the tool nor a middleware of agent '{self._member.id}' declares"
             raise self._failed(tool, ConfigError(field="writes", problems=[problem]))
@@ -201,8 +203,6 @@ class CallTask:
 
     def _undeclared(self, tool: AgentTool, update: Command) -> list[str]:
         """Ids of keys that an update may not touch."""
-        if not update.updates:
-            return []
         allowed = self._member.may_write(tool)
         return list(dict.fromkeys(op.key.id for op in update.updates if op.key not in allowed))
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from ..graph import Command, StateKey, ThreadState
-from ..models import AssistantMessage, Json, ToolCall, freeze
+from ..models import AssistantMessage, FrozenDict, Json, ToolCall, freeze
 from ._secrets import SecretPlaces
+
+_NOTHING = Command()
+_NO_SECRETS: Mapping[str, Json] = FrozenDict({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,10 @@ CALL_SECRETS: StateKey[list[CallSecrets], CallSecrets] = StateKey(
 
 def secrets_of(state: ThreadState, message_id: str, call_id: str) -> Mapping[str, Json]:
     """What the dots of a call stand for; empty where it has none."""
-    kept = state[CALL_SECRETS] if state.is_set(CALL_SECRETS) else []
-    nothing: Mapping[str, Json] = {}
-    return next((one.values for one in kept if (one.message_id, one.call_id) == (message_id, call_id)), nothing)
+    if not state.is_set(CALL_SECRETS):
+        return _NO_SECRETS
+    kept = state[CALL_SECRETS]
+    return next((one.values for one in kept if (one.message_id, one.call_id) == (message_id, call_id)), _NO_SECRETS)
 
 
 def hiding(places_of: Mapping[str, SecretPlaces], message: AssistantMessage) -> tuple[AssistantMessage, Command]:
@@ -49,8 +53,8 @@ def hiding(places_of: Mapping[str, SecretPlaces], message: AssistantMessage) -> 
 
     `places_of` says by a tool's name where its secrets are; a call of any other tool has none that anybody knows of.
     """
-    command = Command()
-    if not places_of:
+    command = _NOTHING
+    if not places_of or not message.tool_calls:
         return message, command
     calls: list[ToolCall] = []
     for call in message.tool_calls:

@@ -68,6 +68,14 @@ class CancelWatch:
             raise asyncio.CancelledError
 
 
+def superstep_forgets(context: RunContext) -> bool:
+    """True in a run of a runtime: what a call leaves on the task its superstep drops, and a step without wrappers needs no watch.
+
+    A step that is made by hand is in its caller's task, where a superstep may forget nothing.
+    """
+    return context.checkpoint_id != ""
+
+
 def _requested() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

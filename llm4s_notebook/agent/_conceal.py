@@ -69,6 +69,10 @@ class Concealer:
         return content if concealed == made else concealed
 
 
+NOTHING_SECRET = Concealer({})
+"""Of a call without secrets: everything it says stays as it is."""
+
+
 def _scalars(value: Json) -> Iterator[str]:
     """Every text and number of a secret, which is a whole object where one stood in a secret's place."""
     if isinstance(value, str):

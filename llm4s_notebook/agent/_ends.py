@@ -25,6 +25,8 @@ FINISH_WRITES = (MESSAGES, ACTIVE_AGENT, TURN, TRANSFER)
 
 def active_agent(family: Family, state: ThreadState) -> str:
     """Who the next model call belongs to; the root on a thread that has nobody yet (2.1.2)."""
+    if len(family.members) == 1:
+        return family.root
     active = state[ACTIVE_AGENT]
     return active if active is not None and active in family.members else family.root
 

@@ -22,7 +22,7 @@ from ..models import FrozenDict, Json
 from ._arguments import InvalidArguments, decode_arguments
 from ._codec import Codec
 from ._context import ToolContext
-from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._outcome import OUTCOMES, Success, ToolOutcome
 from ._tool import AgentTool, checked_name
 from ._worker import call_hook
 
@@ -85,10 +85,10 @@ class FunctionTool(AgentTool, Generic[P, R]):
         return given
 
     async def execute(self, args: Mapping[str, Any], context: ToolContext) -> ToolOutcome:
-        given = {**args, **dict.fromkeys(self._context_parameters, context)}
+        given = {**args, **dict.fromkeys(self._context_parameters, context)} if self._context_parameters else args
         function: Callable[..., Any] = self.function
         made = await function(**given) if self._on_the_loop else await call_hook(function, **given)
-        return made if isinstance(made, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(made)
+        return made if isinstance(made, OUTCOMES) else Success(made)
 
 
 def _documentation(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:

@@ -136,8 +136,9 @@ class RecordedResult:
 
 def _recorded(results: list[RecordedResult], result: RecordedResult) -> list[RecordedResult]:
     """Raises: ValueError for a second result of one call (1.2.3)."""
-    if any(one.message_id == result.message_id and one.message.tool_call_id == result.message.tool_call_id for one in results):
-        raise ValueError(f"call '{result.message.tool_call_id}' of message '{result.message_id}' has a result already")
+    for one in results:
+        if one.message_id == result.message_id and one.message.tool_call_id == result.message.tool_call_id:
+            raise ValueError(f"call '{result.message.tool_call_id}' of message '{result.message_id}' has a result already")
     return [*results, result]
 
 

@@ -44,7 +44,7 @@ async def call_model(
 def _request(member: Member, state: ThreadState) -> tuple[ModelRequest, int]:
     """The request as built, and how many of its messages earlier valid requests have shown to be right (D17)."""
     stored: Sequence[Message] = state[MESSAGES]
-    transfer = state[TRANSFER]
+    transfer = state[TRANSFER] if member.without_context_from else None
     if transfer is not None and transfer.target == member.id and transfer.source in member.without_context_from:
         stored = sent_after(stored, transfer)
         checked = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import cast
 
+from ..checkpoint import Value
 from ..errors import ConfigError, Llm4sError, MiddlewareFailed, ModelFailed
 from ..graph import RunContext
 from ..models import (
@@ -25,7 +26,7 @@ from ..models._retrying import retry_listener
 from . import events
 from ._asked import Asked
 from ._boundary import check_asker
-from ._cancel import CancelWatch
+from ._cancel import CancelWatch, superstep_forgets
 from ._context import HookContext
 from ._decision import GivenAnswer
 from ._family import Member
@@ -36,8 +37,7 @@ class _QuestionRaised(BaseException):
     """A question on its way out through the wrappers around it. The step has noted it already; nobody can swallow it (D3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(Value, frozen=True, gc=True):
     """One client call that gave a completion: its attempt number, and the seconds until the first piece and until the end.
 
     `first` is None where the answer came as a whole.
@@ -78,11 +78,7 @@ class ModelStep:
     _misasked: ConfigError | None = None
     _built: ModelRequest | None = None
     _watch: CancelWatch = field(init=False)
-    _own: RunContext = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._watch = CancelWatch(self.context)
-        self._own = HookContext(self.context, self.member.id, self.answers) if self.member.stack.model else self.context
+    _own: HookContext = field(init=False)
 
     async def run(self, request: ModelRequest) -> Completion | None:
         """The completion to store; None when a wrapper asked.
@@ -91,6 +87,16 @@ class ModelStep:
         ConfigError for a question that belongs to nobody here; CancelledError.
         """
         self._built = request
+        plain = not self.member.stack.model and superstep_forgets(self.context)
+        completion = await (self._client(request) if plain else self._wrapped(request))
+        if completion is not None and (problems := message_problems(completion.message)):
+            raise self._model_failed(ConfigError(field="model message", problems=problems))
+        return completion
+
+    async def _wrapped(self, request: ModelRequest) -> Completion | None:
+        """The client inside its wrappers; None when one of them asked."""
+        self._watch = CancelWatch(self.context)
+        self._own = HookContext(self.context, self.member.id, self.answers)
         completion: Completion | None = None
         with self._watch:
             try:
@@ -105,11 +111,7 @@ class ModelStep:
                 if self.asked is None:
                     raise
             self._watch.check_seen()
-        if self.asked is not None or completion is None:
-            return None
-        if problems := message_problems(completion.message):
-            raise self._model_failed(ConfigError(field="model message", problems=problems))
-        return completion
+        return None if self.asked is not None else completion
 
     def _over(self) -> None:
         """Raises: whatever ended the step, so that no wrapper makes something else of it."""
@@ -119,12 +121,18 @@ class ModelStep:
 
     def times_of(self, completion: Completion) -> tuple[float, float | None]:
         """Seconds the call took that gave this completion, and until its first piece; a changed one counts as the last call's."""
-        same = [one for one in self.called if one.completion is completion] or self.called[-1:]
-        return (same[-1].seconds, same[-1].first) if same else (0.0, None)
+        for one in reversed(self.called):
+            if one.completion is completion:
+                return one.seconds, one.first
+        return (self.called[-1].seconds, self.called[-1].first) if self.called else (0.0, None)
 
     async def _layer(self, depth: int, request: ModelRequest) -> Completion:
         if depth == len(self.member.stack.model):
-            return await self._client(request)
+            try:
+                return await self._client(request)
+            except asyncio.CancelledError:
+                self._watch.note()
+                raise
         middleware = self.member.stack.model[depth]
         passing: list[BaseException] = []
 
@@ -181,9 +189,6 @@ class ModelStep:
         made: object = None
         try:
             made = await (self._told(request, sent) if followed else self._complete(request, sent))
-        except asyncio.CancelledError:
-            self._watch.note()
-            raise
         except Exception as cause:
             raise self._model_failed(cause) from cause
         finally:

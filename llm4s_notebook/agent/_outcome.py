@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..graph import Command
+
+_NOTHING = Command()
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +15,7 @@ class Success:
     """The call succeeded. `content` is anything with a JSON form; `update` may touch keys that the tool or a middleware declares."""
 
     content: Any = None
-    update: Command = field(default_factory=Command)
+    update: Command = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +47,7 @@ class Fatal:
 
 
 ToolOutcome: TypeAlias = Success | ToolError | NeedsApproval | Ask | Fatal
+OUTCOMES = (Success, ToolError, NeedsApproval, Ask, Fatal)
+"""What a value is asked to be one of; a union would be made anew each time."""
 
 DENIED = "Denied:"

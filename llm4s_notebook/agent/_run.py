@@ -87,7 +87,7 @@ class AgentRun:
         return await self._result(self._runtime.follow(self._handle))
 
     async def _result(self, run: Awaitable[RunOutcome]) -> AgentResult:
-        thread_id, run_id = self.thread_id, self.run_id
+        thread_id, run_id = self._handle.thread_id, self._handle.run_id
         try:
             ended = await (run if self._listening is None else self._heard(run, self._listening))
         except GuardrailBlocked:

@@ -12,7 +12,7 @@ from ._arguments import InvalidArguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._json_schema import schema_problems, violations
-from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._outcome import OUTCOMES, Success, ToolOutcome
 from ._secrets import SecretPlaces
 from ._tool import AgentTool, checked_name
 from ._worker import call_hook
@@ -82,7 +82,7 @@ class SchemaTool(AgentTool):
 
     async def execute(self, args: Any, context: ToolContext) -> ToolOutcome:
         made = await call_hook(self._execute, args, context)
-        return made if isinstance(made, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(made)
+        return made if isinstance(made, OUTCOMES) else Success(made)
 
 
 def schema_tool(

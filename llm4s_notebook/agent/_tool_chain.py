@@ -7,19 +7,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..checkpoint import Value
 from ..errors import Llm4sError, MiddlewareFailed, text_of
 from ..models import ToolCall, thaw
-from ._cancel import CancelWatch
+from ._cancel import CancelWatch, superstep_forgets
 from ._context import ToolContext
 from ._family import Member
 from ._middleware import AgentMiddleware
-from ._outcome import Ask, Fatal, NeedsApproval, Success, ToolError, ToolOutcome
+from ._outcome import OUTCOMES, Success, ToolError, ToolOutcome
 from ._tool import AgentTool
 from ._tool_request import ToolCallRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Value, frozen=True, gc=True):
     """An outcome and the layer that raised it: a middleware, or None for the tool."""
 
     outcome: ToolOutcome
@@ -41,11 +41,11 @@ class ToolChain:
     conceal: Callable[[ToolOutcome], ToolOutcome]
     _watch: CancelWatch = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._watch = CancelWatch(self.context.run)
-
     async def run(self) -> Made:
         """Raises: MiddlewareFailed, a wrapper's own refusal, or CancelledError - also when a wrapper swallowed it."""
+        if not self.member.stack.tool and superstep_forgets(self.context.run):
+            return Made(await self._centre(), None)
+        self._watch = CancelWatch(self.context.run)
         with self._watch:
             try:
                 return await self._layer(0)
@@ -55,7 +55,11 @@ class ToolChain:
     async def _layer(self, depth: int) -> Made:
         self._watch.check()
         if depth == len(self.member.stack.tool):
-            return Made(await self._centre(), None)
+            try:
+                return Made(await self._centre(), None)
+            except asyncio.CancelledError:
+                self._watch.note()
+                raise
         middleware = self.member.stack.tool[depth]
         inner: list[Made] = []
         passing: list[BaseException] = []
@@ -84,19 +88,16 @@ class ToolChain:
         for made in inner:
             if made.outcome is outcome:
                 return made
-        if not isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal):
+        if not isinstance(outcome, OUTCOMES):
             raise self._failed(middleware, TypeError(f"wrap_tool_call returned {type(outcome).__name__}, not an outcome"))
         return Made(outcome, middleware)
 
     async def _centre(self) -> ToolOutcome:
         try:
             outcome: Any = await self.body()
-        except asyncio.CancelledError:
-            self._watch.note()
-            raise
         except Exception as cause:
             return self.conceal(failed(self.tool.name, cause))
-        return self.conceal(outcome if isinstance(outcome, Success | ToolError | NeedsApproval | Ask | Fatal) else Success(outcome))
+        return self.conceal(outcome if isinstance(outcome, OUTCOMES) else Success(outcome))
 
     def _failed(self, middleware: AgentMiddleware, cause: Exception) -> MiddlewareFailed:
         run = self.context.run

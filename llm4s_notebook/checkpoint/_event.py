@@ -3,88 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, ClassVar
 
 from ._value import Value
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvent:
+class RunEvent(Value, frozen=True):
     """One thing that happened; subclasses carry the fields of R7.1."""
 
     durable: ClassVar[bool] = True
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted(RunEvent):
+class RunStarted(RunEvent, frozen=True):
     principal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecovered(RunEvent):
+class RunRecovered(RunEvent, frozen=True):
     from_checkpoint: str
     principal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunResumed(RunEvent):
+class RunResumed(RunEvent, frozen=True):
     """`answered` lists the interrupt ids in parked order (R7.6)."""
 
     answered: tuple[str, ...]
     principal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TaskCompleted(RunEvent):
+class TaskCompleted(RunEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFailed(RunEvent):
+class TaskFailed(RunEvent, frozen=True):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class TaskSuspended(RunEvent):
+class TaskSuspended(RunEvent, frozen=True):
     interrupt_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointCommitted(RunEvent):
+class CheckpointCommitted(RunEvent, frozen=True):
     superstep: int
 
 
-@dataclass(frozen=True, slots=True)
-class RunSuspended(RunEvent):
+class RunSuspended(RunEvent, frozen=True):
     """`interrupts` lists everything still pending, older ones included (R7.6)."""
 
     interrupts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunCompleted(RunEvent):
+class RunCompleted(RunEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class RunFailed(RunEvent):
+class RunFailed(RunEvent, frozen=True):
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunCancelled(RunEvent):
+class RunCancelled(RunEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class RunTimedOut(RunEvent):
+class RunTimedOut(RunEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Custom(RunEvent):
+class Custom(RunEvent, frozen=True):
     """What a node emitted; `payload` is plain JSON."""
 
     name: str
@@ -92,24 +77,20 @@ class Custom(RunEvent):
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSeeded(RunEvent):
+class ThreadSeeded(RunEvent, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadForked(RunEvent):
+class ThreadForked(RunEvent, frozen=True):
     source_thread_id: str
     source_checkpoint_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class StateUpdated(RunEvent):
+class StateUpdated(RunEvent, frozen=True):
     as_node: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progress(RunEvent):
+class Progress(RunEvent, frozen=True):
     """Live only: never stored, never replayed (R7.10)."""
 
     durable: ClassVar[bool] = False
@@ -118,8 +99,7 @@ class Progress(RunEvent):
     payload: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Gap(RunEvent):
+class Gap(RunEvent, frozen=True):
     """Live only: so many live events did not fit a subscriber's queue (R7.8)."""
 
     durable: ClassVar[bool] = False
@@ -175,7 +155,7 @@ _TUPLES = ("answered", "interrupts")
 
 def event_to_json(event: RunEvent) -> dict[str, Any]:
     """The event as a plain JSON object with its class name under `type`."""
-    return {"type": type(event).__name__, **{f.name: getattr(event, f.name) for f in fields(event)}}
+    return {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__struct_fields__}}
 
 
 def event_from_json(data: Mapping[str, Any]) -> RunEvent:

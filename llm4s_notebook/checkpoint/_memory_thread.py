@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import isfinite
 from typing import Any
 
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
@@ -263,16 +264,16 @@ def _shape(entries: Entries, section: str, name: str) -> Shape:
 
 def _read(draft: EventDraft) -> EventDraft:
     event = draft.event
-    return draft.replaced(event=replace(event, payload=_own(event.payload))) if isinstance(event, Custom) else draft
+    return draft.replaced(event=event.replaced(payload=_own(event.payload))) if isinstance(event, Custom) else draft
 
 
 def _own(value: Any) -> Any:
     """A copy of a JSON value in which nothing is anybody else's. Raises: TypeError, ValueError for what is no JSON; RecursionError."""
     kind = type(value)  # pyright: ignore[reportUnknownVariableType]  # of anything
-    if kind in _LEAVES:
+    if kind in _LEAVES or (kind is float and isfinite(value)):
         return value
     if kind is dict and {*map(type, value)} <= _NAMES:
         return {name: one if type(one) in _LEAVES else _own(one) for name, one in value.items()}
     if kind is list:
         return [_own(one) for one in value]
-    return json.loads(_payload_text(value))  # a number that is not whole, or whatever else has a JSON form
+    return json.loads(_payload_text(value))  # whatever else has a JSON form

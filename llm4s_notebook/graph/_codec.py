@@ -14,15 +14,18 @@ from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from ..errors import DecodeError, EncodeError
-from ._exact import WHOLE, Kinds, exact_kinds
+from ._exact import TEXT, WHOLE, Kinds, exact_kinds
 from ._frozen import is_shareable
 
 T = TypeVar("T")
 Migrations = Mapping[int, Callable[[Any], Any]]
 NULL = b"null"
 _MOST_DIGITS = 4300  # of a number that Python reads
+_FLAT = 100  # objects and arrays in a text: with fewer it cannot be too deep to be read
 _write = msgspec.json.Encoder().encode  # of exact values only, where its text is pydantic's, in a fifth of the time
 _LONG_NUMBER = re.compile(rb"\d{4301}")
+write_text: Callable[[str], bytes] = _write
+"""A text as JSON. Raises: UnicodeEncodeError for one that is not Unicode."""
 
 
 def encode_json(value: object, what: str = "the value") -> bytes:
@@ -113,10 +116,14 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
-        return self.settle(value)[0]
+        return self.settle(value, kept=TEXT)[0]
 
-    def settle(self, value: T) -> tuple[bytes, T]:
-        """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
+    def settle(self, value: T, *, kept: int = WHOLE) -> tuple[bytes, T]:
+        """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError.
+
+        A value that is at least as exact as `kept` says is given back as it is. TEXT is for those who want the text alone, FROZEN
+        for a value of which nobody else holds a part.
+        """
         kind = type(value)
         if kind in self._exact:
             check = self._exact[kind]
@@ -125,7 +132,8 @@ class Codec(Generic[T]):
                 if exact:
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
-                        return data, value if exact == WHOLE else self._load(data, strict=True)
+                        certain = exact == WHOLE or (exact >= kept and data.count(b"{") + data.count(b"[") < _FLAT)
+                        return data, value if certain else self._load(data, strict=True)
             except (ValueError, OverflowError, RecursionError):  # such as half a surrogate pair: below, pydantic says what is wrong
                 pass
         try:

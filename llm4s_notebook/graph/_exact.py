@@ -4,7 +4,8 @@ That is told once from the schema that pydantic made of the declared type. A val
 boolean or null, or a tuple or a frozen dataclass with slots that holds nothing else, each of the very type declared, and pydantic
 checks and changes nothing more: no constraint, no alias, no validator or serializer of a user's. Nobody can change such a value,
 and two readers cannot tell it from what its text gives. One that holds JSON objects or arrays besides is exact in its text only:
-its readers are given what that decodes to. Of everything else nothing is assumed.
+its readers are given what that decodes to - unless these are frozen, and nobody else holds a part of it. Of everything else nothing
+is assumed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from ..models import FrozenDict, FrozenList
 INEXACT: Final = 0
 TEXT: Final = 1
 """Its text is certain; what it decodes to is another object."""
-WHOLE: Final = 2
+FROZEN: Final = 2
+"""Its text is certain; what it decodes to is another object, and equal; nothing of either is changed but by force."""
+WHOLE: Final = 3
 """It is what its text decodes to."""
 
 Check: TypeAlias = Callable[[Any], int]
@@ -136,7 +139,8 @@ def _all_exact(kinds: Kinds) -> Check:
             if deeper is not None and (inner := deeper(item)) != WHOLE:
                 if not inner:
                     return INEXACT
-                found = TEXT
+                if inner < found:
+                    found = inner
         return found
 
     return check
@@ -144,18 +148,27 @@ def _all_exact(kinds: Kinds) -> Check:
 
 def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
     read = attrgetter(*names, names[0])  # of one name it would give no tuple
+    known: dict[tuple[type[Any], ...], list[tuple[int, Check]]] = {}
+    """The types that the fields of exact values were found to have, with the fields that are not exact by their type alone."""
 
     def check(value: Any) -> int:
-        found = WHOLE
-        for item, kinds in zip(read(value), places):  # noqa: B905 - the name that was read twice is left over
-            kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
-            if kind not in kinds:
+        items = read(value)
+        kinds = (*map(type, items),)
+        if kinds not in known:
+            if not all(kind in place for kind, place in zip(kinds, places)):  # noqa: B905 - the name that was read twice is left over
                 return INEXACT
-            deeper = kinds[kind]
-            if deeper is not None and (inner := deeper(item)) != WHOLE:
+            known[kinds] = [
+                (at, deeper)
+                for at, (kind, place) in enumerate(zip(kinds, places))  # noqa: B905
+                if (deeper := place[kind]) is not None
+            ]
+        found = WHOLE
+        for at, deeper in known[kinds]:
+            if (inner := deeper(items[at])) != WHOLE:
                 if not inner:
                     return INEXACT
-                found = TEXT
+                if inner < found:
+                    found = inner
         return found
 
     return check
@@ -163,14 +176,17 @@ def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
 
 def _object_exact(kinds: Kinds) -> Check:
     def check(value: dict[Any, Any]) -> int:
+        found = FROZEN if type(value) is FrozenDict else TEXT
         for name, item in value.items():
             kind = type(item)  # pyright: ignore[reportUnknownVariableType]  # of anything
             if type(name) is not str or kind not in kinds:
                 return INEXACT
             deeper = kinds[kind]
-            if deeper is not None and not deeper(item):
-                return INEXACT
-        return TEXT
+            if deeper is not None and (inner := deeper(item)) < found:
+                if not inner:
+                    return INEXACT
+                found = inner
+        return found
 
     return check
 
@@ -181,7 +197,7 @@ _object, _items = _object_exact(_JSON), _all_exact(_JSON)
 
 
 def _array(items: Any) -> int:
-    return min(_items(items), TEXT)
+    return min(_items(items), FROZEN if type(items) is FrozenList else TEXT)
 
 
 _JSON.update({dict: _object, FrozenDict: _object, list: _array, FrozenList: _array})

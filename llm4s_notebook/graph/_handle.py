@@ -88,16 +88,11 @@ class RunHandle(Awaitable[Outcome]):
             loop = asyncio.get_running_loop()
             waiter: asyncio.Future[None] = loop.create_future()
             self._waiters.append((loop, waiter))
-
-        def wake() -> None:
-            nonlocal timer
-            timer = loop.call_later(_WAKE_EVERY, wake)
-
-        timer = loop.call_later(_WAKE_EVERY, wake)
+        waking = _Waking(loop)
         try:
             await waiter
         finally:
-            timer.cancel()
+            waking.end()
 
     async def _result(self) -> Outcome:
         await self.ended()
@@ -125,6 +120,22 @@ class RunHandle(Awaitable[Outcome]):
                     loop.call_soon_threadsafe(_release, waiter)
                 except RuntimeError:  # the waiter's loop is closed
                     continue
+
+
+class _Waking:
+    """Wakes a loop every now and then until it is ended, which leaves nothing to collect."""
+
+    __slots__ = ("_loop", "_timer")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._timer = loop.call_later(_WAKE_EVERY, self._again)
+
+    def _again(self) -> None:
+        self._timer = self._loop.call_later(_WAKE_EVERY, self._again)
+
+    def end(self) -> None:
+        self._timer.cancel()
 
 
 def _release(waiter: asyncio.Future[None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, get_args, get_origin
+from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from ..errors import ConfigError
 from ._codec import Codec, Migrations, encode_json
@@ -99,7 +99,9 @@ class StateKey(Generic[A, U]):
 
     def initial(self) -> A:
         """The initial value; a fresh one where a reader could change it."""
-        return self._initial if self.codec.shareable else self.codec.decode(self.initial_data)
+        if self.codec.shareable:
+            return self._initial
+        return cast(A, []) if self.item is not None and self.initial_data == b"[]" else self.codec.decode(self.initial_data)
 
     def __eq__(self, other: object) -> bool:
         if self is other:

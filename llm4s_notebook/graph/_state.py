@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
 from ..errors import DecodeError, EncodeError, StateUpdateFailed, UnknownStateKey
 from ._codec import Codec
+from ._exact import FROZEN
 from ._key import StateKey
 
 A = TypeVar("A")
@@ -101,15 +102,19 @@ class ThreadState:
 
     def __getitem__(self, key: StateKey[A, Any]) -> A:
         """The stored value, or the key's initial one. Raises: UnknownStateKey for a key the graph does not have."""
-        id, keys, read = key.id, self._keys, self._read
+        id, keys, slots, read = key.id, self._keys, self._slots, self._read
         if id not in keys:
             raise UnknownStateKey(key=id)
         known = keys[id]
         if known is not key and known != key:
             raise UnknownStateKey(key=id)
-        if id not in read:
-            read[id] = read_slot(known, self._slots[id]) if id in self._slots else known.initial()
-        return read[id]
+        if id in read:
+            return read[id]
+        slot = slots[id] if id in slots else None  # noqa: SIM401 - as in _replace
+        if type(slot) is ValueSlot and slot.shared is not _MISSING:
+            return slot.shared
+        value = read[id] = known.initial() if slot is None else read_slot(known, slot)
+        return value
 
     def is_set(self, key: AnyKey) -> bool:
         """True when a value is stored; False too for a key the graph does not have."""
@@ -236,7 +241,7 @@ def _reduce(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
         if key.item is not None:
             _store_list(key, key.item, before, current, applied)
         else:
-            data, value = key.codec.settle(current)
+            data, value = key.codec.settle(current, kept=FROZEN)
             if type(before) is ValueSlot and before.data == data:
                 return
             slots[id] = ValueSlot(data, value if key.codec.shareable else _MISSING)
@@ -247,7 +252,7 @@ def _reduce(key: AnyKey, own: list[int], writes: Sequence[Write], applied: Appli
 
 def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any, applied: Applied) -> None:
     """Store a list by what changed in it: items of the old one that are still in their place are not written again (D17)."""
-    if not isinstance(current, list):
+    if type(current) is not list and not isinstance(current, list):
         raise EncodeError(problems=[f"reduce returned {type(current).__name__}, not a list"], what=f"a value for {key.codec.named}")
     shared = item.shareable
     new: list[Any] = current  # pyright: ignore[reportUnknownVariableType]  # of anything
@@ -255,15 +260,16 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
         new = [item.encode(one) for one in new]
     old: list[Any] = before.items if type(before) is ListSlot else []
     before_length, length = len(old), len(new)
-    same = operator.is_ if shared else operator.eq
     kept, rewritten = before_length, ()
-    if length < before_length or not all(map(same, old, new)):
-        kept, rewritten = _unchanged(old, new, same)
+    if before_length:
+        same = operator.is_ if shared else operator.eq
+        if length < before_length or not all(map(same, old, new)):
+            kept, rewritten = _unchanged(old, new, same)
     stored = [*new]
     texts: dict[int, bytes] = {}
     for index in (*rewritten, *range(kept, length)):
         if shared:
-            texts[index], stored[index] = item.settle(new[index])
+            texts[index], stored[index] = item.settle(new[index], kept=FROZEN)
         else:
             texts[index] = new[index]
     id, patch = key.id, applied.patch
@@ -272,7 +278,8 @@ def _store_list(key: AnyKey, item: Codec[Any], before: Slot | None, current: Any
     if kept < before_length:
         patch.append(Truncate(SECTION, id, kept))
     if kept < length or type(before) is not ListSlot:
-        patch.append(Append(SECTION, id, (*texts.values(),)[len(rewritten) :]))
+        items = (*texts.values(),)
+        patch.append(Append(SECTION, id, items[len(rewritten) :] if rewritten else items))
     applied.added[id] = texts
     applied.slots[id] = ListSlot(stored, shared)
 

@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import replace
 from typing import Protocol, cast
 
 from ..checkpoint import Checkpointer, EventRecord
@@ -253,7 +252,7 @@ def own(record: EventRecord) -> EventRecord:
     """A record that was pushed to several, as one of them may give it away: nothing in it is anybody else's to change (R7.13)."""
     event = record.event
     if isinstance(event, Custom | Progress):
-        return record.replaced(event=replace(event, payload=_copied(cast(object, event.payload))))
+        return record.replaced(event=event.replaced(payload=_copied(cast(object, event.payload))))
     return record
 
 

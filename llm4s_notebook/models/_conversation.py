@@ -23,14 +23,16 @@ def call_id_problems(calls: Sequence[ToolCall]) -> list[str]:
 
 def message_problems(message: AssistantMessage) -> list[str]:
     """What keeps a model's message from being stored: bad call ids, a blank answer without calls (1.3.5), or what JSON cannot hold."""
-    unfit = [problem for problem in (_unfit("the text", message.content), *map(_unfit_call, message.tool_calls)) if problem]
-    if message.tool_calls:
-        return [*call_id_problems(message.tool_calls), *unfit]
-    return unfit if message.content is not None and message.content.strip() else ["the answer is blank and has no tool calls"]
-
-
-def _unfit_call(call: ToolCall) -> str | None:
-    return _unfit("a tool call", [call.id, call.name, call.arguments])
+    text, calls = message.content, message.tool_calls
+    if not calls and (text is None or not text.strip()):
+        return ["the answer is blank and has no tool calls"]
+    problems = call_id_problems(calls) if calls else []
+    if unfit := _unfit("the text", text):
+        problems.append(unfit)
+    for call in calls:
+        if unfit := _unfit("a tool call", [call.id, call.name, call.arguments]):
+            problems.append(unfit)
+    return problems
 
 
 def _unfit(what: str, value: Json) -> str | None:
@@ -68,9 +70,10 @@ def conversation_problems(messages: Sequence[Message], *, first: int = 0) -> lis
                 problems += message_problems(message)
             case _:
                 pass
-        problems += _unanswered(open_calls)
+        if open_calls:
+            problems += _unanswered(open_calls)
         open_calls = _calls_of(message)
-    return problems + _unanswered(open_calls)
+    return problems + _unanswered(open_calls) if open_calls else problems
 
 
 def _calls_of(message: Message) -> list[str]:

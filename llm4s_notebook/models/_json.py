@@ -58,7 +58,7 @@ def freeze(value: object) -> Json:
 
     Raises: EncodeError for anything that has no JSON form, naming where it is.
     """
-    return _freeze(value, "$")
+    return value if type(value) in _FROZEN else _freeze(value, "$")
 
 
 _FROZEN = {str, bool, int, type(None), FrozenDict, FrozenList}
@@ -69,17 +69,19 @@ def _freeze(value: object, path: str) -> Json:
     kind = type(value)
     if kind in _FROZEN:
         return value
+    if kind is dict or isinstance(value, Mapping):
+        frozen: dict[str, Json] = {}
+        for name, item in given.items():
+            if type(name) is not str:
+                if not isinstance(name, str):
+                    raise EncodeError(problems=[f"{path}: the key {name!r} is not a string"])
+                name = str(name)
+            frozen[name] = item if type(item) in _FROZEN else _freeze(item, f"{path}.{name}")
+        return FrozenDict(frozen)
     if isinstance(value, float):
         if math.isfinite(value):
             return float(value)
         raise EncodeError(problems=[f"{path}: {value!r} has no JSON form"])
-    if kind is dict or isinstance(value, Mapping):
-        frozen: dict[str, Json] = {}
-        for name, item in given.items():
-            if not isinstance(name, str):
-                raise EncodeError(problems=[f"{path}: the key {name!r} is not a string"])
-            frozen[str(name)] = item if type(item) in _FROZEN else _freeze(item, f"{path}.{name}")
-        return FrozenDict(frozen)
     if isinstance(value, list | tuple):
         return FrozenList([item if type(item) in _FROZEN else _freeze(item, f"{path}[{at}]") for at, item in enumerate(given)])
     # a subclass, such as a member of a StrEnum: keep the plain value

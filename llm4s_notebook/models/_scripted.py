@@ -101,13 +101,11 @@ class ScriptedClient:
         return self.steps[at]
 
     async def _play(self, step: object, request: ModelRequest) -> Completion | BreaksOff:
-        if isinstance(step, BreaksOff):
-            return step
         if isinstance(step, str):
             return Completion(AssistantMessage(step), self.usage, self.model)
         if isinstance(step, AssistantMessage):
             return Completion(step, self.usage, self.model)
-        if isinstance(step, Completion):
+        if isinstance(step, Completion | BreaksOff):
             return step
         if isinstance(step, BaseException):
             raise step

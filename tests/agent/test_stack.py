@@ -438,39 +438,62 @@ async def test_an_approval_middleware_asks_once_and_whatever_is_no_clear_no_asks
     assert asked == ["c1", "c2"]
 
 
+async def _got_over() -> None:
+    """A TaskGroup whose child fails, and the failure is handled."""
+
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise ValueError("x")
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fail())
+    except* ValueError:
+        pass
+
+
+async def _finished(agent: Agent, by_hand: bool) -> str | None:
+    if not by_hand:
+        return (await agent.run("go")).answer
+    at: Any = agent.graph.start(TurnInput("go"))
+    while isinstance(at, Execution):
+        at = await agent.graph.step(at)
+    return at.output.answer
+
+
 @pytest.mark.parametrize("by_hand", [False, True])
 async def test_a_task_group_whose_failure_a_hook_got_over_cancels_nothing(by_hand: bool):
     """4.2.5: Python before 3.13 leaves a cancel request on the task then; nobody cancelled the turn, run or stepped by hand."""
 
-    async def got_over() -> None:
-        async def fail() -> None:
-            await asyncio.sleep(0)
-            raise ValueError("x")
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(fail())
-        except* ValueError:
-            pass
-
     async def text(text: str, _context: Any) -> str:
-        await got_over()
-        return text
+        return await _got_over() or text
 
     async def model(request: Any, _context: Any, next: Any) -> Any:
-        await got_over()
+        await _got_over()
         return await next(request)
 
     async def tool(_request: Any, _context: Any, next: Any) -> Any:
-        await got_over()
+        await _got_over()
         return await next()
 
     client = ScriptedClient(calls(call("c1", "echo", text="x")), "done")
     agent = Agent("assistant", client, tools=echo, middleware=Wrap("group", before=text, after=text, model=model, tool=tool))
-    if not by_hand:
-        assert (await agent.run("go")).status == Completed("done")
-        return
-    at: Any = agent.graph.start(TurnInput("go"))
-    while isinstance(at, Execution):
-        at = await agent.graph.step(at)
-    assert at.output.answer == "done"
+    assert await _finished(agent, by_hand) == "done"
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+async def test_a_task_group_whose_failure_a_tool_or_client_got_over_cancels_nothing(by_hand: bool):
+    """4.2.5: the same without any wrapper around them, and for calls side by side."""
+
+    async def said(_request: Any) -> Any:
+        await _got_over()
+        return calls(call("c1", "work", text="x"), call("c2", "work", text="y")) if len(client.requests) == 1 else "done"
+
+    @tool
+    async def work(text: str) -> str:
+        return await _got_over() or text
+
+    client = ScriptedClient(said, said)
+    agent = Agent("assistant", client, tools=work)
+    assert await _finished(agent, by_hand) == "done"
+    assert tool_texts(client.requests[1].messages) == ["x", "y"]

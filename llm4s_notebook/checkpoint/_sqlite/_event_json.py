@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from .._clock import from_microseconds, to_microseconds
-from .._event import EventDraft, EventRecord, RunEvent, event_from_json
+from .._event import CheckpointCommitted, EventDraft, EventRecord, RunEvent, TaskSuspended, event_from_json
 from ._naming import number_of
 
 _CODES: Final = {
@@ -29,8 +29,8 @@ _quote = json.encoder.encode_basestring
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int) -> str:
-    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds.
+def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int, moment: datetime | None = None) -> str:
+    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds, which is `moment`.
 
     Put together by hand: this is on the way of every commit.
 
@@ -38,23 +38,24 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
     """
     made: list[str] = []
     checkpoints: dict[str | None, str] = {}
-    moment: datetime | None = None
+    if run_id is not None and number > 1:  # most are of the last two
+        checkpoints[f"{run_id}/{number}"], checkpoints[f"{run_id}/{number - 1}"] = ",0", ",1"
     since = 0
     for draft in drafts:
-        code = _CODES[type(draft.event).__name__]
+        event = draft.event
+        code = _CODES[type(event).__name__]
         if draft.timestamp is not moment:  # what is told together happened at one time
             moment = draft.timestamp
             since = to_microseconds(moment) - at
         line = f'["{code}",{since}'
-        task_id, node_id = draft.task_id, draft.node_id
-        own = _own(code, draft.event) if code in _FIELDS else None
+        task_id, node_id, checkpoint_id = draft.task_id, draft.node_id, draft.checkpoint_id
+        own = _own(code, event) if code in _FIELDS else None
         other = draft.run_id != run_id
         left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
-        if left or draft.checkpoint_id is not None:
-            checkpoint = checkpoints.get(draft.checkpoint_id)
-            if checkpoint is None:
-                checkpoint = checkpoints[draft.checkpoint_id] = _checkpoint(draft.checkpoint_id, run_id, number)
-            line += checkpoint
+        if left or checkpoint_id is not None:
+            if checkpoint_id not in checkpoints:
+                checkpoints[checkpoint_id] = _checkpoint(checkpoint_id, run_id, number)
+            line += checkpoints[checkpoint_id]
         if left:
             line += ",null" if task_id is None else "," + _quote(task_id)
         if left > 1:
@@ -76,6 +77,10 @@ def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> s
 
 def _own(code: str, event: RunEvent) -> str | None:
     """The fields of the kind; a list of ids as one text where that is unambiguous."""
+    if type(event) is CheckpointCommitted and type(event.superstep) is int:
+        return f"[{event.superstep}]"
+    if type(event) is TaskSuspended and type(event.interrupt_id) is str:
+        return f"[{_quote(event.interrupt_id)}]"
     own = [getattr(event, name) for name in _FIELDS[code]]
     if code in _LISTS and own[0]:
         joined = ",".join(own[0])

@@ -166,7 +166,7 @@ class SqliteCheckpointer:
     def _note(self, connection: sqlite3.Connection, row: ThreadRow, commit: Commit | None) -> None:
         if row.token is None or row.expires_at is None:
             self._held.pop(row.thread_id, None)
-        else:
+        elif commit is None or row.thread_id not in self._held or commit.token != row.token:  # a commit under a lease leaves it as it is
             self._held[row.thread_id] = from_microseconds(row.expires_at)
         self._writer.touch(row)
         if commit is not None and commit.retract:
@@ -343,7 +343,10 @@ def _handy(commit: Commit) -> bool:
     """True for what a superstep of a few tasks commits: small enough to hold up an event loop for."""
     if commit.retract or len(commit.writes) > _FEW_CHANGES:
         return False
-    return sum([len(draft.patch) for draft in commit.checkpoints]) <= _FEW_CHANGES
+    changes = 0
+    for draft in commit.checkpoints:
+        changes += len(draft.patch)
+    return changes <= _FEW_CHANGES
 
 
 def _version(connection: sqlite3.Connection) -> int:
