@@ -14,11 +14,12 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from ..errors import InvalidRoute
 from ._breakpoint import held_before
 from ._check import check_result, failure_of, route_problems
+from ._config import RunConfig
 from ._context import RunContext, RunVoice
 from ._execution import Execution, Task
 from ._outcome import Ending, TaskResult
@@ -26,6 +27,9 @@ from ._plan import NodeSpec
 from ._state import ThreadState
 
 _NOTHING_RECORDED: Mapping[str, TaskResult] = {}
+_NO_CONTEXT: Final = RunContext(RunVoice(RunConfig()), "", "", "", 0)
+_NO_STATE: Final = ThreadState({}, {})
+"""For functions that have no parameter for it."""
 _MAX_THREADS = 512
 _THREADS_EXIST = sys.platform != "emscripten"
 
@@ -222,11 +226,11 @@ class Superstep:
         execution, voice, id, node = self.execution, self._voice, task.id, task.node
         plan = execution.plan
         spec = plan.nodes[node]
-        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep)
+        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep) if spec.takes_context else _NO_CONTEXT
         voice.active[id] = node
         try:
             given = None if spec.codec.unit else spec.codec.decode(task.input)
-            state = ThreadState(plan.keys, execution.slots)
+            state = ThreadState(plan.keys, execution.slots) if spec.takes_state else _NO_STATE
             if spec.threaded:
                 returned = await call_in_thread(spec, given, state, context)
             else:

@@ -6,8 +6,9 @@ A thread has few of them, but for what is parked, of which there may be thousand
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ._schema import ALIVE, LIST_HEAD, PARKED
 
@@ -21,8 +22,7 @@ _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE
 _FEW: Final = 64  # that are looked up at once, and remembered of a thread that nobody holds
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct, gc=False):
     """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
 
     row: int
