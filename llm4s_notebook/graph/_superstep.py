@@ -154,27 +154,29 @@ class Superstep:
     async def _together(self, due: Iterator[Task], count: int) -> None:
         loop = asyncio.get_running_loop()
         limit = min(self._voice.config.budgets.max_concurrency, count)
-        own: set[asyncio.Task[None]] = set()
+        begun = out = 0
         over: asyncio.Future[None] = loop.create_future()
         create, one, tasks, stoppable = loop.create_task, self._one, self._tasks, self._running
 
-        def begin(count: int) -> None:
-            for task in itertools.islice(due, count):
+        def begin(number: int) -> None:
+            nonlocal begun
+            for task in itertools.islice(due, number):
                 running = tasks[task.id] = create(one(task), name=f"task {task.id} of node {task.node}")
-                own.add(running)
+                begun += 1
                 stoppable.add(running)
                 running.add_done_callback(ended)
 
         def ended(running: asyncio.Task[None]) -> None:
-            own.discard(running)
+            nonlocal out
             stoppable.discard(running)
+            out += 1
             if limit < count:
                 begin(1)
-            if not own and not over.done():
+            if out == begun and not over.done():
                 over.set_result(None)
 
         begin(limit)
-        while own:
+        while out < begun:
             try:
                 await over
             except asyncio.CancelledError:
@@ -182,7 +184,7 @@ class Superstep:
                 over = loop.create_future()
                 for _ in due:  # nothing more is started
                     pass
-                for running in list(own):
+                for running in list(tasks.values()):
                     running.cancel()
         if self._interrupted:
             raise asyncio.CancelledError

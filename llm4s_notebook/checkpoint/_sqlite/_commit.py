@@ -323,28 +323,31 @@ class _Work:
 
     def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
-        row = self.row
+        row, born = self.row, self.step.born
         if self.last_row is None:
             highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
             self.last_row = highest or 0
         at = self.last_row = self.last_row + 1
-        row.entries += 1
+        place = row.entries = row.entries + 1
         row.live += 1
-        place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        key, born_at = row.key, FIRST_SEQ + number
         if value is None:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
         elif section == PARKED:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
             self.parked.append((at, blob(value)))
         elif len(value) < LEAST:
-            self.step.born.append((*place, blob(value)))
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
         else:
             if self.texts is None:
                 self.texts = Texts()
             part = self.texts.place(value, at)
-            if part is None and position == VALUE_HEAD:  # a task's input, say
+            if part is not None:
+                born.append((at, key, born_at, place, of, section, name, position, *part))
+                return at
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
+            if position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-            self.step.born.append((*place, blob(value)) if part is None else (*place, *part))
         return at
 
     def events(self, given: Commit) -> None:
