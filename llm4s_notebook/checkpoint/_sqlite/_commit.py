@@ -58,6 +58,7 @@ _WRITE = Insert("llm4s_write (thread, task_id, node_id, body)", "?, ?, ?, ?")
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MANY: Final = 64  # operations of a patch
 _NUMBER: Final = 1
+_MOST: Final = _small.MOST - _small.LEAST
 _LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
 _EVENTS: Final = 13
 _USUAL: Final = {Set, Unset, Append}
@@ -295,8 +296,8 @@ class _Work:
 
     def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
         row, (section, name) = self.row, at
-        # lists of threads read what is parked, and no checkpoint; of the rest, what cannot fit is told from the letters alone
-        if not first and section != PARKED and row.size + _small.LEAST + len(section) + len(name) + len(value) <= _small.MOST:
+        # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
+        if not first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)

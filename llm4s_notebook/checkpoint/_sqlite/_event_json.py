@@ -47,15 +47,19 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
         if draft.timestamp is not moment:  # what is told together happened at one time
             moment = draft.timestamp
             since = to_microseconds(moment) - at
-        line = f'["{code}",{since}'
         task_id, node_id, checkpoint_id = draft.task_id, draft.node_id, draft.checkpoint_id
         own = _own(code, event) if code in _FIELDS else None
+        if checkpoint_id not in checkpoints:
+            checkpoints[checkpoint_id] = _checkpoint(checkpoint_id, run_id, number)
+        checkpoint = checkpoints[checkpoint_id]
+        if draft.run_id == run_id and task_id is not None and node_id is not None:  # of a task
+            made.append(f'["{code}",{since}{checkpoint},{_quote(task_id)},{_quote(node_id)}{f",{own}" if own else ""}]')
+            continue
         other = draft.run_id != run_id
         left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
+        line = f'["{code}",{since}'
         if left or checkpoint_id is not None:
-            if checkpoint_id not in checkpoints:
-                checkpoints[checkpoint_id] = _checkpoint(checkpoint_id, run_id, number)
-            line += checkpoints[checkpoint_id]
+            line += checkpoint
         if left:
             line += ",null" if task_id is None else "," + _quote(task_id)
         if left > 1:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from .._clock import from_microseconds
 from .._types import CheckpointStatus, Claim
 from . import _small
@@ -39,8 +41,7 @@ _TEXTS: Final = 16  # long values remembered
 _LONGEST: Final = 1 << 16  # bytes of one of them
 
 
-@dataclass(slots=True)
-class Mark:
+class Mark(Struct, frozen=True, gc=False):
     """A checkpoint as others refer to it: its number, its run's row, its name there, and its id."""
 
     number: int
