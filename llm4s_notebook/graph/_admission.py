@@ -30,6 +30,7 @@ from ..errors import (
     CheckpointConflict,
     CheckpointWriteFailed,
     IncompleteRun,
+    InvalidResume,
     NothingToRecover,
     NotSuspended,
     PendingInterrupts,
@@ -45,9 +46,9 @@ from ._compiled import CompiledGraph
 from ._config import ClaimPolicy, Durability, RunConfig
 from ._context import RunVoice
 from ._drafts import Drafts
-from ._execution import Execution
+from ._execution import Execution, Task
 from ._frontier import Advance, advance, answered
-from ._interrupt import Given, continuations, given_answers, unknown_ids
+from ._interrupt import Given, continuations, given_answers, unknown_ids, unknown_problems
 from ._journal import journal_of
 from ._outcome import Ending, TaskResult
 from ._record import task_record
@@ -100,16 +101,27 @@ class Admission:
         plan = graph.plan
         check_breakpoints(plan, config)
         data = plan.nodes[plan.entry].codec.encode(input)
+        held = self._held(thread_id)
+        if held is not None and held.graph is graph and held.status.settled:
+            try:
+                return await self._begin(thread_id, graph, data, held, config)
+            except ThreadBusy:  # perhaps the thread has moved on: what is to be said is found in the store
+                pass
         head = await self._checkpointer.head(thread_id)
         await self._check_settled(thread_id, head)
         before = await self._load(thread_id, graph, head)
+        if before is not None and not before.status.settled:  # it changed since the head was read
+            raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
+        return await self._begin(thread_id, graph, data, before, config)
+
+    async def _begin(self, thread_id: str, graph: AnyGraph, data: bytes, before: Held | None, config: RunConfig) -> Admitted:
+        """Claim a new thread, or one whose last turn is over; refused by the store where it is not as it is in `before`."""
+        plan = graph.plan
         if before is None:
             execution = graph.begin(data, 0, {})
             birth_id, settled, parent = _ids.new_birth_id(), None, None
             patch: tuple[PatchOp, ...] = whole(meta_entries(plan, birth_id))
         else:
-            if not before.status.settled:  # it changed since the head was read
-                raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
             execution = graph.begin(data, before.execution.superstep, before.execution.slots)
             birth_id, settled, parent = before.birth_id, before.settled, before.checkpoint_id
             patch = before.rewrite
@@ -135,13 +147,20 @@ class Admission:
                 told += drafts.task_events(claim.header.id, result, now)
             told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
             checkpoints.append(draft)
-        token, opening = await self._claim(thread_id, run_id, checkpoints, told)
+        token, opening = await self._claim(thread_id, run_id, tuple(checkpoints), tuple(told), before.token if before else None)
         return Admitted(graph, execution, drafts, birth_id, config, checkpoints[-1].header.id, settled, token, opening, began)
 
     async def resume(self, thread_id: str, graph: AnyGraph, answers: Answers, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NotSuspended; RestoreRejected; InvalidResume; CheckpointWriteFailed."""
         check_breakpoints(graph.plan, config)
         given = given_answers(answers)
+        held = self._held(thread_id)
+        if held is not None and held.graph is graph and held.status is CheckpointStatus.SUSPENDED:
+            try:
+                unknown = unknown_problems(held.execution, given)
+                return await self._take_up(thread_id, held, continuations(held.execution, given, unknown), config)
+            except (InvalidResume, ThreadBusy):  # perhaps the thread has moved on: what is to be said is found in the store
+                pass
         head = await self._checkpointer.head(thread_id)
         if head.status is CheckpointStatus.RUNNING:
             self._check_free(thread_id, head)
@@ -151,17 +170,24 @@ class Admission:
         if before is None or before.status is not CheckpointStatus.SUSPENDED:
             raise NotSuspended(thread_id=thread_id)
         unknown = await self._unknown(thread_id, before.execution, given)
-        tasks = continuations(before.execution, given, unknown)
+        return await self._take_up(thread_id, before, continuations(before.execution, given, unknown), config)
+
+    async def _take_up(self, thread_id: str, before: Held, tasks: list[tuple[str, Task]], config: RunConfig) -> Admitted:
+        """Claim a thread that waits, with the answers that were checked; refused by the store where it is not as it is in `before`."""
         execution, patch = answered(before.execution, tasks)
         run_id = config.run_id or self._new_id()
-        drafts = Drafts(graph.plan, thread_id, run_id, self._clock)
+        drafts = Drafts(before.graph.plan, thread_id, run_id, self._clock)
+        now = self._clock.now()
+        if before.rewrite:
+            patch = (*before.rewrite, *patch)
         claim = drafts.checkpoint(
-            CheckpointStatus.RUNNING, execution, (*before.rewrite, *patch), parent=before.checkpoint_id, settled=before.settled
+            CheckpointStatus.RUNNING, execution, patch, parent=before.checkpoint_id, settled=before.settled, now=now
         )
-        told = [drafts.event(events.RunResumed(tuple(id for id, _ in tasks), config.principal), claim.header.id)]
-        token, opening = await self._claim(thread_id, run_id, [claim], told)
-        id, began = claim.header.id, execution.superstep
-        return Admitted(graph, execution, drafts, before.birth_id, config, id, before.settled, token, opening, began)
+        id = claim.header.id
+        told = drafts.event(events.RunResumed(tuple([id for id, _ in tasks]), config.principal), id, now)
+        token, opening = await self._claim(thread_id, run_id, (claim,), (told,), before.token)
+        began = execution.superstep
+        return Admitted(before.graph, execution, drafts, before.birth_id, config, id, before.settled, token, opening, began)
 
     async def recover(self, thread_id: str, graph: AnyGraph, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NothingToRecover; PendingInterrupts; RestoreRejected; CheckpointWriteFailed.
@@ -314,12 +340,21 @@ class Admission:
         except Exception:
             return None
 
-    async def _claim(self, thread_id: str, run_id: str, checkpoints: list[CheckpointDraft], told: list[EventDraft]) -> tuple[int, int]:
+    async def _claim(
+        self,
+        thread_id: str,
+        run_id: str,
+        checkpoints: tuple[CheckpointDraft, ...],
+        told: tuple[EventDraft, ...],
+        parent_token: int | None,
+    ) -> tuple[int, int]:
         """Claim the thread and commit what the run opens with, in one transaction: token and number of the opening event (R6.23).
+
+        `parent_token` is what the latest checkpoint was written under, None for a new thread.
 
         Raises: ThreadBusy when either race is lost; CheckpointWriteFailed for any other failure of the store.
         """
-        commit = Commit(token=0, checkpoints=tuple(checkpoints), events=tuple(told))
+        commit = Commit(0, checkpoints, events=told, parent_token=parent_token)
         try:
             claim, records = await self._checkpointer.claim_and_commit(thread_id, run_id, self._claims.ttl, commit)
         except ThreadBusy:
