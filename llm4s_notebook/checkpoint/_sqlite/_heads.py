@@ -16,7 +16,8 @@ _ALL = f"{_HEADS} LIMIT :most"
 _OTHERS = f"{_HEADS} AND section < '{PARKED}' UNION ALL {_HEADS} AND section > '{PARKED}' LIMIT :most"
 _ONE = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
 _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
-_FEW: Final = 64  # that are looked up at once, and remembered of a thread that nobody holds
+_FEW: Final = 64  # that are looked up at once, and remembered of any thread
+_MANY: Final = 4096  # that are remembered of a thread at most
 
 
 @dataclass(slots=True)
@@ -78,9 +79,19 @@ class Heads:
         else:
             self._found[at] = None
 
+    @property
+    def many(self) -> bool:
+        """True of a thread whose heads are only worth remembering while it is one of the last that were written to."""
+        return len(self._found) > _FEW
+
+    @property
+    def too_many(self) -> bool:
+        """True if even then they are not."""
+        return len(self._found) > _MANY
+
     def few(self) -> None:
-        """Forget what a thread that nobody holds is not worth: one of many may have thousands of heads."""
-        if len(self._found) > _FEW:
+        """Forget what one of many threads is not worth: it may have thousands of heads."""
+        if self.many:
             self._all = False
             self._found = {at: head for at, head in self._found.items() if head is not None and at[0] != PARKED}
             if len(self._found) > _FEW:

@@ -148,7 +148,6 @@ class ThreadRow:
         """Nobody holds the thread. Less is remembered of it from now on: there may be many such."""
         self.token = self.holder = self.expires_at = self.process = None
         self.texts = {}
-        self.heads.few()
 
     # -- what a commit looks up --------------------------------------------------------------------------------------
 
