@@ -7,10 +7,9 @@ import os
 import sqlite3
 import time
 import weakref
-from datetime import datetime
 from typing import TypeVar
 
-from .._clock import Clock, SystemClock, from_microseconds
+from .._clock import Clock, SystemClock, to_microseconds
 from .._event import EventRecord, numbered
 from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
@@ -55,8 +54,8 @@ class SqliteCheckpointer:
         self._process = mark.to_text() if mark else None
         self._pid = os.getpid()
         self._watchers = Watchers()
-        self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
-        self._arriving: weakref.WeakSet[_Arrival] = weakref.WeakSet()  # weak: an interrupt at any step leaves none behind
+        self._held: dict[str, int] = {}  # threads claimed through this store, and until when, in microseconds
+        self._arriving: set[weakref.ref[_Arrival]] = set()  # weak: an interrupt at any step leaves none behind that lives
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -119,7 +118,7 @@ class SqliteCheckpointer:
     def _renewal(self, thread_id: str, token: int, ttl: float) -> Work[Claim]:
         def work(connection: sqlite3.Connection) -> Claim:
             renewed = _change.renew(connection, thread_id, token, self._clock.now(), ttl)
-            self._held[thread_id] = renewed.expires_at
+            self._held[thread_id] = to_microseconds(renewed.expires_at)
             return renewed
 
         return work
@@ -167,7 +166,7 @@ class SqliteCheckpointer:
         if row.token is None or row.expires_at is None:
             self._held.pop(row.thread_id, None)
         else:
-            self._held[row.thread_id] = from_microseconds(row.expires_at)
+            self._held[row.thread_id] = row.expires_at
         self._writer.touch(row)
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
@@ -183,20 +182,23 @@ class SqliteCheckpointer:
     async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """Write a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
         coming = _Arrival()
+        seen = weakref.ref(coming)
         try:
-            self._arriving.add(coming)
+            self._arriving.add(seen)
             await asyncio.sleep(0)
             return await self._write(thread_id, work, commit, arriving=1)
         finally:
-            self._arriving.discard(coming)
+            self._arriving.discard(seen)
 
     def _alone(self, thread_id: str, arriving: int = 0) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if len(self._arriving) > arriving:  # more than the caller itself
-            return False
+        if len(self._arriving) > arriving:  # more than the caller itself, and what was interrupted
+            self._arriving -= {one for one in [*self._arriving] if one() is None}
+            if len(self._arriving) > arriving:
+                return False
         if len(held) > 1 or (held and thread_id not in held):
-            now = self._clock.now()
+            now = to_microseconds(self._clock.now())
             for other in [one for one, until in held.items() if until <= now and one != thread_id]:
                 del held[other]
         return not held or (len(held) == 1 and thread_id in held)
