@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from ...errors import InvalidCommit
@@ -13,6 +14,7 @@ from .._rules import check_commit
 from .._shape import MISSING, VALUE, Shape, plan
 from .._types import CheckpointDraft, Commit
 from . import _small
+from ._bulk import Insert, blob, runs
 from ._copies import LEAST, Texts
 from ._event_json import to_text
 from ._find import find
@@ -40,23 +42,38 @@ _OF_CHECKPOINT = """thread, number, run, parent, status, created_at, superstep, 
 _CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.join('?' * 15)})"
 _UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, name, parent_run, parent_name, refs) VALUES ({', '.join('?' * 19)})"
 _OF_ROW = "id, thread, born, died, place, list, section, name, position"
-_ROW = f"INSERT INTO llm4s_row ({_OF_ROW}, value) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?)"
-_PART = f"INSERT INTO llm4s_row ({_OF_ROW}, source, start, size) VALUES (?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PARKED = "INSERT INTO llm4s_parked (id, value) VALUES (?, ?)"
+_ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
+_EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
+_PART = Insert(f"llm4s_row ({_OF_ROW}, source, start, size)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?")
+_BY_WIDTH: Final = {8: _EMPTY_ROW, 9: _ROW, 11: _PART}
+_PARKED = Insert("llm4s_parked (id, value)", "?, ?")
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
+_CLOSE_RUN = "UPDATE llm4s_row SET died = ? WHERE id BETWEEN ? AND ?"
 _USUALLY: Final = (None, None, None, None)
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
-_WRITE = "INSERT INTO llm4s_write (thread, task_id, node_id, body) VALUES (?, ?, ?, ?)"
+_WRITE = Insert("llm4s_write (thread, task_id, node_id, body)", "?, ?, ?, ?")
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_MANY: Final = 64  # operations of a patch
+_NUMBER: Final = 1
 _LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
 _EVENTS: Final = 13
-_USUAL: Final = (Set, Unset, Append)
+_USUAL: Final = {Set, Unset, Append}
 
 _Change: TypeAlias = tuple[str, tuple[Any, ...]]
-_Born: TypeAlias = list[tuple[Any, ...]]
+
+
+class _Step:
+    """What one checkpoint does to the rows: those it ends, other changes, and those it brings, in the order of their keys."""
+
+    __slots__ = ("born", "changes", "closed")
+
+    def __init__(self) -> None:
+        self.closed: list[int] = []
+        self.changes: list[_Change] = []
+        self.born: list[tuple[Any, ...]] = []
 
 
 def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: Lease | None = None) -> bool:
@@ -125,7 +142,7 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
         drop_writes(connection, row.key)
     work.write()
     if given.writes:
-        connection.executemany(_WRITE, [(row.key, write.task_id, write.node_id, write.body) for write in given.writes])
+        _WRITE.add(connection, [(row.key, write.task_id, write.node_id, blob(write.body)) for write in given.writes])
     return True
 
 
@@ -139,13 +156,10 @@ class _Work:
         self.last_row: int | None = None
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
-        self.changes: list[_Change] = []
-        self.born: _Born = []
-        self.parked: list[tuple[int, bytes]] = []
-        self.steps: list[tuple[list[_Change], _Born]] = []  # of each checkpoint: a later one may end what an earlier one brought
+        self.step = _Step()
+        self.steps: list[_Step] = []  # of each checkpoint: a later one may end what an earlier one brought
+        self.parked: list[tuple[int, bytearray | bytes]] = []
         self.event: tuple[Any, ...] | None = None
-        self.parts = False
-        """Some of the rows refer to others."""
 
     # -- in memory ---------------------------------------------------------------------------------------------------
 
@@ -153,8 +167,8 @@ class _Work:
         row, header = self.row, draft.header
         first = row.latest is None and not self.newest
         number, name = place(header.run_id, header.id, self.newest)
-        self.changes, self.born = [], []
-        self.steps.append((self.changes, self.born))
+        self.step = _Step()
+        self.steps.append(self.step)
         self.patch(draft.patch, number, first)
         run = self._run(header.run_id, (header.graph_id, header.graph_version, header.fingerprint))
         parent = row.latest
@@ -176,7 +190,7 @@ class _Work:
         first_event = row.next_event
         values: list[Any] = [
             row.key, number, run, parent.number if parent else None, status, created_at, header.superstep, header.format, row.token,
-            first_event, first_event - 1, header.body, b"".join(self.pieces.values()), None, journal,
+            first_event, first_event - 1, blob(header.body), bytearray().join(self.pieces.values()), None, blob(journal),
         ]  # fmt: skip
         unusual = (name, parent_run, parent_name, refs)
         if unusual != _USUALLY:
@@ -201,22 +215,23 @@ class _Work:
     def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
         """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
         row, pieces = self.row, self.pieces
-        usual = {(op.section, op.name) for op in patch if type(op) in _USUAL}
-        if len(usual) < len(patch):
+        places = [(op.section, op.name) for op in patch]
+        if not _USUAL.issuperset(map(type, patch)) or len({*places}) < len(places):
             self._planned(patch, number, first)
             return
-        for op in patch:
+        if len(places) > _MANY and len(places) * 4 > row.live:  # most of what lies in rows
+            row.heads.gather(self.connection, row.key)
+        for op, at in zip(patch, places, strict=True):
             if type(op) is not Append:
-                piece = pieces.pop((op.section, op.name), None)
-                if piece is not None:
-                    row.size -= len(piece)
+                if at in pieces:
+                    row.size -= len(pieces.pop(at))
                 else:
-                    self._end(op.section, op.name, number)
-        for op in patch:
+                    self._end(at, number)
+        for op, at in zip(patch, places, strict=True):
             if type(op) is Set:
-                self._set(op.section, op.name, op.value, number, first)
+                self._set(at, op.value, number, first)
             elif type(op) is Append:
-                self._append(op.section, op.name, op.items, number)
+                self._append(at, op.items, number)
 
     def _planned(self, patch: Iterable[PatchOp], number: int, first: bool) -> None:
         """The same for a patch that changes one entry more than once, or inside a list."""
@@ -225,84 +240,82 @@ class _Work:
         def shape_of(section: str, name: str) -> Shape:
             if (section, name) in self.pieces:
                 return VALUE
-            head = row.head(connection, section, name)
+            head = row.head(connection, (section, name))
             return MISSING if head is None else head.items(connection, row.key)
 
         changes = plan(patch, shape_of).items()
-        for (section, name), change in changes:
+        for at, change in changes:
             if change.whole:
-                piece = self.pieces.pop((section, name), None)
+                piece = self.pieces.pop(at, None)
                 if piece is not None:
                     row.size -= len(piece)
                 else:
-                    self._end(section, name, number)
-        for (section, name), change in changes:
+                    self._end(at, number)
+        for at, change in changes:
             if change.whole:
                 if change.value is not None:
-                    self._set(section, name, change.value, number, first)
+                    self._set(at, change.value, number, first)
                 elif change.items is not None:
-                    self._append(section, name, change.items, number)
+                    self._append(at, change.items, number)
                 continue
-            head = row.head(connection, section, name)
+            head = row.head(connection, at)
             assert head is not None
             if change.base is not None and change.kept < change.base:
-                self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, change.kept)))
+                self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, change.kept)))
                 row.live -= change.base - change.kept
                 head.length = change.kept
             for position, item in change.replaced.items():
-                self.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row, position)))
+                self.step.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row, position)))
                 row.live -= 1
                 self._bear(number, head.row, "", "", position, item)
             if change.items:
-                self._append(section, name, change.items, number)
+                self._append(at, change.items, number)
 
-    def _end(self, section: str, name: str, number: int) -> None:
+    def _end(self, at: tuple[str, str], number: int) -> None:
         """Close the entry that is kept in rows, if there is one."""
         row = self.row
-        head = row.head(self.connection, section, name)
+        head = row.heads.end(self.connection, row.key, at)
         if head is None:
             return
-        row.heads.died((section, name))
-        self.changes.append((_CLOSE, (FIRST_SEQ + number, head.row)))
+        key = head.row
+        self.step.closed.append(key)
         row.live -= 1
-        length = head.items(self.connection, row.key)
+        length = head.items(self.connection, row.key) if head.length is None else head.length
         if length > 0:
             row.live -= length
-            self.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, 0)))
-        text = row.texts.pop(head.row, None)
-        if text is not None:
+            self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, key, 0)))
+        if key in row.texts:
             if self.texts is None:
                 self.texts = Texts()
-            self.texts.ended(text, head.row)
+            self.texts.ended(row.texts.pop(key), key)
 
-    def _set(self, section: str, name: str, value: bytes, number: int, first: bool) -> None:
-        row = self.row
-        if not first and section != PARKED:  # lists of threads read those, and no checkpoint
+    def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
+        row, (section, name) = self.row, at
+        # lists of threads read what is parked, and no checkpoint; of the rest, what cannot fit is told from the letters alone
+        if not first and section != PARKED and row.size + _small.LEAST + len(section) + len(name) + len(value) <= _small.MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)
                 row.entries += 1
-                self.pieces[(section, name)] = piece
+                self.pieces[at] = piece
                 return
-        at = self._bear(number, 0, section, name, VALUE_HEAD, value)
-        row.heads.born((section, name), Head(at, -1))
+        row.heads.born(at, Head(self._bear(number, 0, section, name, VALUE_HEAD, value), -1))
 
-    def _append(self, section: str, name: str, items: Iterable[bytes], number: int) -> None:
+    def _append(self, at: tuple[str, str], items: Sequence[bytes], number: int) -> None:
         row = self.row
-        if (section, name) in self.pieces:
-            raise InvalidCommit(reason=f"append to {(section, name)}, which is one value")
-        head = row.head(self.connection, section, name)
+        if at in self.pieces:
+            raise InvalidCommit(reason=f"append to {at}, which is one value")
+        head = row.head(self.connection, at)
         if head is None:
-            at = self._bear(number, 0, section, name, LIST_HEAD, None)
-            head = Head(at, 0)
-            row.heads.born((section, name), head)
+            head = Head(self._bear(number, 0, *at, LIST_HEAD, None), 0)
+            row.heads.born(at, head)
         length = head.items(self.connection, row.key)
         if length < 0:
-            raise InvalidCommit(reason=f"append to {(section, name)}, which is one value")
-        for item in items:
-            self._bear(number, head.row, "", "", length, item)
-            length += 1
-        head.length = length
+            raise InvalidCommit(reason=f"append to {at}, which is one value")
+        of = head.row
+        for position, item in enumerate(items, length):
+            self._bear(number, of, "", "", position, item)
+        head.length = length + len(items)
 
     def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
@@ -314,20 +327,20 @@ class _Work:
         row.entries += 1
         row.live += 1
         place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
-        if section == PARKED and value is not None:
-            self.parked.append((at, value))
-            value = None
-        if value is not None and len(value) >= LEAST:
+        if value is None:
+            self.step.born.append(place)
+        elif section == PARKED:
+            self.step.born.append(place)
+            self.parked.append((at, blob(value)))
+        elif len(value) < LEAST:
+            self.step.born.append((*place, blob(value)))
+        else:
             if self.texts is None:
                 self.texts = Texts()
             part = self.texts.place(value, at)
-            if part is not None:
-                self.born.append((*place, *part))
-                self.parts = True
-                return at
-            if position == VALUE_HEAD:  # a task's input, say
+            if part is None and position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-        self.born.append((*place, value))
+            self.step.born.append((*place, blob(value)) if part is None else (*place, *part))
         return at
 
     def events(self, given: Commit) -> None:
@@ -354,16 +367,19 @@ class _Work:
 
     def write(self) -> None:
         connection = self.connection
-        for changes, born in self.steps:
-            for statement, values in changes:
+        for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
+            born_at = FIRST_SEQ + checkpoint[_NUMBER]
+            for first, last in runs(step.closed) if step.closed else ():
+                if first == last:
+                    connection.execute(_CLOSE, (born_at, first))
+                else:
+                    connection.execute(_CLOSE_RUN, (born_at, first, last))
+            for statement, values in step.changes:
                 connection.execute(statement, values)
-            if self.parts:
-                for values in born:
-                    connection.execute(_ROW if len(values) == 9 else _PART, values)
-            elif born:
-                connection.executemany(_ROW, born)
+            for width, rows in groupby(step.born, len) if step.born else ():
+                _BY_WIDTH[width].add(connection, [*rows])
         if self.parked:
-            connection.executemany(_PARKED, self.parked)
+            _PARKED.add(connection, self.parked)
         for checkpoint in self.checkpoints:
             connection.execute(_CHECKPOINT if len(checkpoint) == 15 else _UNUSUAL, checkpoint)
         if self.event is not None:

@@ -14,7 +14,9 @@ from ._schema import ALIVE, LIST_HEAD, PARKED
 _HEADS = f"SELECT section, name, id, position FROM llm4s_row WHERE thread = :key AND died = {ALIVE} AND list = 0"
 _ALL = f"{_HEADS} LIMIT :most"
 _OTHERS = f"{_HEADS} AND section < '{PARKED}' UNION ALL {_HEADS} AND section > '{PARKED}' LIMIT :most"
-_ONE = f"SELECT id, position FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"
+# INDEXED BY: with a section that is only given then, SQLite would plan anew each time, for the index of one section
+_ONE = f"""SELECT id, position FROM llm4s_row INDEXED BY llm4s_row_by_death
+    WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"""
 _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _FEW: Final = 64  # that are looked up at once, and remembered of any thread
 _MANY: Final = 4096  # that are remembered of a thread at most
@@ -72,12 +74,22 @@ class Heads:
         """A commit brings it."""
         self._found[at] = head
 
-    def died(self, at: tuple[str, str]) -> None:
-        """A commit ends it."""
-        if self._complete(at):
-            del self._found[at]
-        else:
+    def end(self, connection: sqlite3.Connection, thread: int, at: tuple[str, str]) -> Head | None:
+        """The same for a commit that ends it: from now on nothing is there."""
+        if self._all:
+            return self._found.pop(at, None)
+        head = self.find(connection, thread, at)
+        if head is not None:
             self._found[at] = None
+        return head
+
+    def gather(self, connection: sqlite3.Connection, thread: int) -> None:
+        """Look all up that are not known yet: one query in place of one for each."""
+        if not self._all:
+            rows = connection.execute(_HEADS, {"key": thread}).fetchall()
+            known = self._found  # what this commit has brought or ended is not in the file yet
+            self._found = {(section, name): _head(row, position) for section, name, row, position in rows} | known
+            self._looked = self._all = self._others = True
 
     @property
     def many(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 MOST: Final = 1024  # bytes of all pieces of a checkpoint
 _LARGEST: Final = 255  # bytes of a part of a piece
 _HEAD: Final = struct.Struct(">IBBB")
+LEAST: Final = _HEAD.size  # bytes of a piece besides its three parts
 
 Pieces: TypeAlias = dict[tuple[str, str], bytes]
 

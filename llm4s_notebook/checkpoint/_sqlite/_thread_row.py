@@ -164,9 +164,9 @@ class ThreadRow:
             self.size = sum(map(len, self.pieces.values()))
         self.heads.look(connection, self.key)
 
-    def head(self, connection: sqlite3.Connection, section: str, name: str) -> Head | None:
-        """The entry that is kept in rows, if there is one of that address."""
-        return self.heads.find(connection, self.key, (section, name))
+    def head(self, connection: sqlite3.Connection, at: tuple[str, str]) -> Head | None:
+        """The entry that is kept in rows, if there is one of that section and name."""
+        return self.heads.find(connection, self.key, at)
 
     def remember(self, row: int, value: bytes) -> None:
         """The value of a row that this commit wrote: when it is closed, others may refer to it."""
