@@ -15,7 +15,9 @@ def check_claimed(thread_id: str, token: int, current: int | None) -> None:
         raise StaleClaim(token=token, current=current, thread_id=thread_id)
 
 
-def check_commit(thread_id: str, commit: Commit, *, latest: str | None, settled: str | None, latest_token: int | None, known: Callable[[str], bool]) -> None:
+def check_commit(
+    thread_id: str, commit: Commit, *, latest: str | None, settled: str | None, latest_token: int | None, known: Callable[[str], bool]
+) -> None:
     """Check everything R6.19 names behind the token. `settled` is the newest settled checkpoint, `latest_token` what the latest one was
     written under, `known` looks an id up in the history.
 

@@ -48,7 +48,7 @@ from ._context import RunVoice
 from ._drafts import Drafts
 from ._execution import Execution, Task
 from ._frontier import Advance, advance, answered
-from ._interrupt import Given, continuations, given_answers, unknown_ids, unknown_problems
+from ._interrupt import Given, continuations, given_answers, nothing_waits, unknown_ids
 from ._journal import journal_of
 from ._outcome import Ending, TaskResult
 from ._record import task_record
@@ -157,8 +157,7 @@ class Admission:
         held = self._held(thread_id)
         if held is not None and held.graph is graph and held.status is CheckpointStatus.SUSPENDED:
             try:
-                unknown = unknown_problems(held.execution, given)
-                return await self._take_up(thread_id, held, continuations(held.execution, given, unknown), config)
+                return await self._take_up(thread_id, held, continuations(held.execution, given), config)
             except (InvalidResume, ThreadBusy):  # perhaps the thread has moved on: what is to be said is found in the store
                 pass
         head = await self._checkpointer.head(thread_id)
@@ -180,9 +179,7 @@ class Admission:
         now = self._clock.now()
         if before.rewrite:
             patch = (*before.rewrite, *patch)
-        claim = drafts.checkpoint(
-            CheckpointStatus.RUNNING, execution, patch, parent=before.checkpoint_id, settled=before.settled, now=now
-        )
+        claim = drafts.checkpoint(CheckpointStatus.RUNNING, execution, patch, parent=before.checkpoint_id, settled=before.settled, now=now)
         id = claim.header.id
         told = drafts.event(events.RunResumed(tuple([id for id, _ in tasks]), config.principal), id, now)
         token, opening = await self._claim(thread_id, run_id, (claim,), (told,), before.token)
@@ -285,7 +282,7 @@ class Admission:
         for id in unknown:
             record = taken.get(id)
             if record is None or not isinstance(record.event, events.RunResumed):
-                problems.append(ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id"))
+                problems.append(nothing_waits(id))
             else:
                 by = f" by {record.event.principal}" if record.event.principal else ""
                 problems.append(

@@ -93,9 +93,7 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     for draft in given.checkpoints:
         if not isinstance(draft.header.id, str) or not isinstance(draft.header.run_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what a caller should not hand over, but can
             raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {draft.header.id!r}", thread_id=row.thread_id)
-    check_commit(
-        row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, latest_token=row.latest_token, known=known
-    )
+    check_commit(row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, latest_token=row.latest_token, known=known)
     before = (row.key, row.token, row.latest.number if row.latest else None, row.next_event, row.writes)
     was = (row.settled, row.graph, row.status, row.created_at, row.named)
     if lease is not None:
