@@ -345,11 +345,12 @@ class _Work:
         """Number the events inside the commit, one behind the other (R6.21)."""
         row, drafts = self.row, given.events
         first = row.next_event
-        at = row.updated_at if given.checkpoints else to_microseconds(drafts[0].timestamp)
+        since = given.checkpoints[-1].header.created_at if given.checkpoints else drafts[0].timestamp
+        at = row.updated_at if given.checkpoints else to_microseconds(since)
         assert at is not None
         number = row.latest.number if row.latest else 0
         try:
-            data = to_text(drafts, at, row.run_id, number)
+            data = to_text(drafts, at, row.run_id, number, since)
         except (TypeError, ValueError) as error:
             if isinstance(error, UnicodeError):
                 raise

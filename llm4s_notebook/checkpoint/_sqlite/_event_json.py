@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec.json
 
+from .. import _event as events
 from .._clock import from_microseconds, to_microseconds
 from .._event import EventDraft, EventRecord, RunEvent, event_from_json
 from ._naming import number_of
@@ -33,40 +34,39 @@ _quote_long = msgspec.json.Encoder().encode  # a sixth of the time, where many i
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int) -> str:
-    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds.
+def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int, since: datetime | None = None) -> str:
+    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds, which is `since`.
 
     Put together by hand: this is on the way of every commit.
 
     Raises: TypeError, ValueError for a payload that is not JSON.
     """
     made: list[str] = []
-    checkpoints: dict[str | None, str] = {}
-    moment: datetime | None = None
-    since = 0
+    moment, passed = since, 0
+    checkpoint_id, checkpoint = None, ",null"
     for draft in drafts:
-        code = _CODES[type(draft.event).__name__]
+        event, task_id, node_id = draft.event, draft.task_id, draft.node_id
+        code, fields = _WRITTEN[type(event)]
         if draft.timestamp is not moment:  # what is told together happened at one time
             moment = draft.timestamp
-            since = to_microseconds(moment) - at
-        line = f'["{code}",{since}'
-        task_id, node_id = draft.task_id, draft.node_id
-        own = _own(code, draft.event) if code in _FIELDS else None
+            passed = to_microseconds(moment) - at
+        if draft.checkpoint_id is not checkpoint_id:
+            checkpoint_id = draft.checkpoint_id
+            checkpoint = _checkpoint(checkpoint_id, run_id, number)
+        own = fields(code, event) if fields is not None else None
+        line = f'["{code}",{passed}'
         other = draft.run_id != run_id
         left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
-        if left or draft.checkpoint_id is not None:
-            checkpoint = checkpoints.get(draft.checkpoint_id)
-            if checkpoint is None:
-                checkpoint = checkpoints[draft.checkpoint_id] = _checkpoint(draft.checkpoint_id, run_id, number)
-            line += checkpoint
         if left:
-            line += ",null" if task_id is None else "," + _quote(task_id)
-        if left > 1:
-            line += ",null" if node_id is None else "," + _quote(node_id)
-        if left > 2:
-            line += "," + (own or "null")
-        if other:
-            line += "," + _encode(draft.run_id)
+            line += checkpoint + (",null" if task_id is None else f",{_quote(task_id)}")
+            if left > 1:
+                line += ",null" if node_id is None else f",{_quote(node_id)}"
+                if left > 2:
+                    line += f",{own or 'null'}"
+                    if other:
+                        line += f",{_encode(draft.run_id)}"
+        elif checkpoint_id is not None:
+            line += checkpoint
         made.append(line + "]")
     return f"[{','.join(made)}]"
 
@@ -79,20 +79,42 @@ def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> s
 
 
 def _own(code: str, event: RunEvent) -> str | None:
-    """The fields of the kind; a list of ids as one text where that is unambiguous."""
+    """The fields of the kind."""
     own = [getattr(event, name) for name in _FIELDS[code]]
-    if code in _LISTS and own[0]:
-        joined = ",".join(own[0])
-        if joined.count(",") == len(own[0]) - 1:
-            own[0] = joined
     while own and own[-1] is None:
         own.pop()
-    if len(own) == 1:
-        if type(own[0]) is int:
-            return f"[{own[0]}]"
-        if type(own[0]) is str:
-            return f"[{_quote_long(own[0]).decode() if own[0][_LONG:] else _quote(own[0])}]"
+    if len(own) == 1 and type(own[0]) is str:
+        return f"[{_quote(own[0])}]"
     return _encode(own) if own else None
+
+
+def _superstep(code: str, event: RunEvent) -> str | None:
+    superstep = cast(events.CheckpointCommitted, event).superstep
+    return f"[{superstep}]" if type(superstep) is int else _own(code, event)
+
+
+def _answered(code: str, event: RunEvent) -> str | None:
+    event = cast(events.RunResumed, event)
+    ids = _ids(event.answered)
+    return _own(code, event) if ids is None else f"[{ids}]" if event.principal is None else f"[{ids},{_encode(event.principal)}]"
+
+
+def _waiting(code: str, event: RunEvent) -> str | None:
+    ids = _ids(cast(events.RunSuspended, event).interrupts)
+    return _own(code, event) if ids is None else f"[{ids}]"
+
+
+def _ids(ids: Sequence[str]) -> str | None:
+    """A list of ids as one text, where that is unambiguous and not empty."""
+    joined = ",".join(ids)
+    if not ids or joined.count(",") != len(ids) - 1:
+        return None
+    return _quote_long(joined).decode() if joined[_LONG:] else _quote(joined)
+
+
+_SPECIAL: Final = {"step": _superstep, "resume": _answered, "wait": _waiting}
+_WRITTEN: Final = {getattr(events, name): (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for name, code in _CODES.items()}
+"""What is written of each kind: its code, and what makes the text of its fields."""
 
 
 def _filled(line: Any) -> Any:
