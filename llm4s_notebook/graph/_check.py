@@ -28,11 +28,13 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
     if type(returned) is Command:
         writes = bind_writes(spec, task.id, returned.updates) if returned.updates else ()
         routes = _bind_routes(plan, spec, task, returned.routes) if returned.routes else ()
-        return TaskResult(task, Ending.COMPLETED, writes, routes, emitted=tuple(context.emitted))
+        emitted = context.emitted
+        return TaskResult(task, Ending.COMPLETED, writes, routes, "", b"", None, tuple(emitted) if emitted else ())
     if isinstance(returned, Suspend):
-        suspend = cast(Suspend[Any, Any], returned)
-        _no_routes(suspend.update, "Suspend")
-        writes = bind_writes(spec, task.id, suspend.update.updates)
+        suspend = cast("Suspend[Any, Any]", returned)
+        update = suspend.update
+        _no_routes(update, "Suspend")
+        writes = bind_writes(spec, task.id, update.updates) if update.updates else ()
         at = suspend.resume_at
         try:
             target = plan.nodes.get(at.id) if at.owner is plan.owner else None
@@ -41,7 +43,7 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
         if target is None or target.question is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"suspends to '{at.id}', which is no resume node of this graph")
         question = target.question.encode(suspend.question)
-        return TaskResult(task, Ending.SUSPENDED, writes, resume_at=target.id, question=question, emitted=tuple(context.emitted))
+        return TaskResult(task, Ending.SUSPENDED, writes, (), target.id, question, None, tuple(context.emitted))
     if isinstance(returned, Block):
         _no_routes(returned.update, "Block")
         writes = bind_writes(spec, task.id, returned.update.updates)

@@ -21,8 +21,11 @@ T = TypeVar("T")
 Migrations = Mapping[int, Callable[[Any], Any]]
 NULL = b"null"
 _MOST_DIGITS = 4300  # of a number that Python reads
+_FLAT = 100  # objects and arrays in a text: with fewer it cannot be too deep to be read
 _write = msgspec.json.Encoder().encode  # of exact values only, where its text is pydantic's, in a fifth of the time
 _LONG_NUMBER = re.compile(rb"\d{4301}")
+write_text: Callable[[str], bytes] = _write
+"""A text as JSON. Raises: UnicodeEncodeError for one that is not Unicode."""
 
 
 def encode_json(value: object, what: str = "the value") -> bytes:
@@ -113,10 +116,13 @@ class Codec(Generic[T]):
 
     def encode(self, value: T) -> bytes:
         """The value as compact JSON text that is certain to decode again. Raises: EncodeError."""
-        return self.settle(value)[0]
+        return self.settle(value, again=False)[0]
 
-    def settle(self, value: T) -> tuple[bytes, T]:
-        """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError."""
+    def settle(self, value: T, *, again: bool = True) -> tuple[bytes, T]:
+        """The value's JSON text and the value as everybody will read it from there on. Raises: EncodeError.
+
+        Without `again` it is the text that counts: where that is certain, the value is not read again to be given back.
+        """
         kind = type(value)
         if kind in self._exact:
             check = self._exact[kind]
@@ -125,7 +131,8 @@ class Codec(Generic[T]):
                 if exact:
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
-                        return data, value if exact == WHOLE else self._load(data, strict=True)
+                        certain = exact == WHOLE or (not again and data.count(b"{") + data.count(b"[") < _FLAT)
+                        return data, value if certain else self._load(data, strict=True)
             except (ValueError, OverflowError, RecursionError):  # such as half a surrogate pair: below, pydantic says what is wrong
                 pass
         try:

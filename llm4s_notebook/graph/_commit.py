@@ -30,6 +30,7 @@ from ..checkpoint import (
 )
 from ..errors import CheckpointWriteFailed
 from ._config import Durability
+from ._outcome import TaskResult
 from ._subscribe import Hub
 
 _BURST_RESULTS = 512
@@ -72,7 +73,8 @@ class Ledger:
         self._queue: deque[tuple[_Batch, bool]] = deque()
         self._writer: asyncio.Task[None] | None = None
         self._saver: asyncio.Task[None] | None = None
-        self._finished: list[Callable[[], None]] = []
+        self._finished: list[TaskResult] = []
+        self._record: Callable[[list[TaskResult]], None] | None = None
         self._results = 0
         self._settling = False
         self.failure: CheckpointWriteFailed | None = None
@@ -102,20 +104,21 @@ class Ledger:
         """Events that belong to no new checkpoint."""
         self._batch.events += events
 
-    def note(self, write: PendingWrite, events: Iterable[EventDraft]) -> None:
-        """A finished task's result, to be kept if its superstep does not commit (R3.19)."""
-        self._batch.writes.append(write)
+    def note(self, writes: Iterable[PendingWrite], events: Iterable[EventDraft]) -> None:
+        """Finished tasks' results, to be kept if their superstep does not commit (R3.19)."""
+        self._batch.writes += writes
         self._batch.events += events
 
-    def finished(self, record: Callable[[], None]) -> None:
+    def finished(self, result: TaskResult, record: Callable[[list[TaskResult]], None]) -> None:
         """A task of several ended: make its result durable while its siblings run. `record` notes it, once it is to be written.
 
         Results that come in a burst are one transaction; those whose superstep ends with them go with its checkpoint (D18).
         """
-        self._finished.append(record)
+        self._finished.append(result)
         self._results += 1
         if self._saver is None and not self.on_exit:
             self._settling = False
+            self._record = record
             self._saver = asyncio.get_running_loop().create_task(self._save(), name=f"results of thread {self._thread_id}")
 
     async def settle(self) -> None:
@@ -138,8 +141,8 @@ class Ledger:
                         return
                     seen, quiet = self._results, quiet + 1 if seen == self._results else 0
                 finished, self._finished = self._finished, []
-                for record in finished:
-                    record()
+                if self._record is not None:
+                    self._record(finished)
                 if self._batch:
                     await self._commit(self._taken())
                 if not self._finished:

@@ -36,6 +36,8 @@ class RunContext:
     `birth_id` is the thread's: random, made with the thread, new in a fork (D13).
     """
 
+    __slots__ = ("_voice", "checkpoint_id", "emitted", "node_id", "superstep", "task_id")
+
     def __init__(self, voice: RunVoice, checkpoint_id: str, task_id: str, node_id: str, superstep: int) -> None:
         self._voice = voice
         self.checkpoint_id = checkpoint_id

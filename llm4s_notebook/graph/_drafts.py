@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +15,9 @@ from ._record import write_record
 from ._snapshot import body_of
 from .events import Custom, TaskCompleted, TaskFailed, TaskSuspended
 
-_COMPLETED = TaskCompleted()
+_TASK_COMPLETED = TaskCompleted()
+_COMPLETED, _SUSPENDED = Ending.COMPLETED, Ending.SUSPENDED
+_AT_ONCE: Mapping[str, datetime] = {}
 _OPEN = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED)
 
 
@@ -67,33 +70,44 @@ class Drafts:
 
     def write(self, checkpoint_id: str, result: TaskResult) -> PendingWrite:
         """The pending write of a finished task (R6.4)."""
-        return PendingWrite(checkpoint_id, result.task.id, result.task.node, write_record(self.plan, result))
+        task = result.task
+        return PendingWrite(checkpoint_id, task.id, task.node, write_record(self.plan, result))
 
     def event(self, event: RunEvent, checkpoint_id: str | None = None, now: datetime | None = None) -> EventDraft:
         """An event of the run as a whole."""
         return EventDraft(self.run_id, event, self.clock.now() if now is None else now, checkpoint_id)
 
     def task_events(self, checkpoint_id: str, result: TaskResult, now: datetime | None = None) -> list[EventDraft]:
-        """A task's outcome event, then its custom events (R7.3); none for one held before it ran, cancelled, or recorded earlier."""
-        match result.ending:
-            case Ending.COMPLETED:
-                event: RunEvent = _COMPLETED
-            case Ending.SUSPENDED:
-                event = TaskSuspended(result.task.id)
-            case Ending.FAILED | Ending.BLOCKED:
+        """`events_of` one task."""
+        return self.events_of(checkpoint_id, (result,), self.clock.now() if now is None else now)
+
+    def events_of(
+        self, checkpoint_id: str, results: Iterable[TaskResult], now: datetime, ended_at: Mapping[str, datetime] = _AT_ONCE
+    ) -> list[EventDraft]:
+        """Each task's outcome event, then its custom events (R7.3); none for one held before it ran, cancelled, or recorded earlier.
+
+        `ended_at` tells when a task ended, by its id, where that is not `now`.
+        """
+        run_id = self.run_id
+        events: list[EventDraft] = []
+        for result in results:
+            ending, task = result.ending, result.task
+            if result.recorded:
+                continue
+            id = task.id
+            if ending is _COMPLETED:
+                event: RunEvent = _TASK_COMPLETED
+            elif ending is _SUSPENDED:
+                event = TaskSuspended(id)
+            elif ending is Ending.FAILED or ending is Ending.BLOCKED:
                 event = TaskFailed(named(result.error))
-            case _:
-                return []
-        if result.recorded:
-            return []
-        now = self.clock.now() if now is None else now
-        task = result.task
-        events = [EventDraft(self.run_id, event, now, checkpoint_id, task.id, task.node)]
-        if result.emitted and result.ending is not Ending.FAILED:
-            events += [
-                EventDraft(self.run_id, Custom(name, version, payload), now, checkpoint_id, task.id, task.node)
-                for name, version, payload in result.emitted
-            ]
+            else:
+                continue
+            at = ended_at[id] if id in ended_at else now  # noqa: SIM401 - a call less for each of many tasks
+            events.append(EventDraft(run_id, event, at, checkpoint_id, id, task.node))
+            if result.emitted and ending is not Ending.FAILED:
+                for name, version, payload in result.emitted:
+                    events.append(EventDraft(run_id, Custom(name, version, payload), at, checkpoint_id, id, task.node))
         return events
 
 

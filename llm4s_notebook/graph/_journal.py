@@ -47,7 +47,7 @@ class TaskRecord:
 
 def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *, inline: bool) -> bytes:
     """The journal of a committed superstep; `inline` where the parent checkpoint will not hold the tasks' inputs."""
-    nodes = plan.nodes
+    nodes, blocked, routed = plan.nodes, following.blocked is not None, following.routed
     added, placed = following.applied.added, following.applied.placed
     lines: list[bytes] = []
     at = 0
@@ -56,19 +56,20 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
         id = text(task.id)
         ending = b"replayed" if task.replay is not None else _ENDINGS[result.ending]
         line = b'{"task":%b,"node":%b,"ending":"%b"' % (id, nodes[task.node].text, ending)
-        if result.ending is not Ending.BLOCKED and following.blocked is None:
+        if not blocked and result.ending is not Ending.BLOCKED:
             if task.input != NULL:
                 line += b',"input":' + task.input if inline or not task.input[_SHORT:] else b',"input_of":' + id
-            if result.writes:
+            writes = result.writes
+            if writes:
                 shown = [
                     _by_item(plan, following.applied, write, index)
                     if (write.key in added or index in placed) and write.data is not None and write.data[_SHORT:]
                     else update_record(plan, write, write.data)
-                    for index, write in enumerate(result.writes, at)
+                    for index, write in enumerate(writes, at)
                 ]
                 line += b',"updates":[%b]' % b",".join(shown)
-            if task.id in following.routed:
-                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in following.routed[task.id]])
+            if task.id in routed:
+                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in routed[task.id]])
         at += len(result.writes)
         lines.append(line + b"}")
     return b"[%b]" % b",".join(lines)

@@ -13,13 +13,14 @@ Values that are JSON text already are put in as they are: nothing is decoded to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
-from pydantic_core import PydanticSerializationError, to_json
+from pydantic_core import to_json
 
 from ..errors import EncodeError
-from ._codec import encode_json
+from ._codec import encode_json, write_text
 from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
 from ._execution import JoinSlot as JoinSlot
@@ -31,8 +32,8 @@ from ._state import Write
 def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
     try:
-        return to_json(value)
-    except PydanticSerializationError as error:
+        return write_text(value)
+    except UnicodeEncodeError as error:
         raise EncodeError(problems=[str(error)], what="an id") from error
 
 
@@ -40,11 +41,17 @@ def _version(version: int) -> bytes:
     return b',"version":%d' % version if version != 1 else b""
 
 
-def _place(slot: JoinSlot | None, origin: Origin | None) -> bytes:
-    placed = b"" if slot is None else b',"slot_join":%b,"slot_task":%b' % (text(slot.join_id), text(slot.fan_out_task))
-    if origin is not None:
-        placed += b',"origin_task":%b,"origin_node":%b' % (text(origin.task_id), text(origin.node_id))
-    return placed
+@lru_cache(maxsize=256)  # all children of a fan-out have the same
+def _slot(slot: JoinSlot | None) -> bytes:
+    return b"" if slot is None else b',"slot_join":%b,"slot_task":%b' % (text(slot.join_id), text(slot.fan_out_task))
+
+
+def _place(plan: Plan, slot: JoinSlot | None, origin: Origin | None) -> bytes:
+    placed = _slot(slot)
+    if origin is None:
+        return placed
+    node = plan.nodes.get(origin.node_id)
+    return b'%b,"origin_task":%b,"origin_node":%b' % (placed, text(origin.task_id), text(origin.node_id) if node is None else node.text)
 
 
 def routes_record(plan: Plan, routes: Sequence[BoundRoute]) -> bytes:
@@ -72,7 +79,7 @@ def task_record(plan: Plan, task: Task) -> bytes:
     if node.codec.version != 1:
         record += _version(node.codec.version)
     if task.slot is not None or task.origin is not None:
-        record += _place(task.slot, task.origin)
+        record += _place(plan, task.slot, task.origin)
     if task.passed:
         record += b',"passed":true'
     if task.replay is not None:
@@ -87,7 +94,10 @@ def parked_record(plan: Plan, parked: Parked) -> bytes:
         version = node.question.version if node.question is not None else 1
     else:
         version = node.codec.version if parked.phase is BreakpointPhase.BEFORE else 1
-    record = b'{"node":' + text(parked.node) + b',"question":' + parked.data + _version(version) + _place(parked.slot, parked.origin)
+    record = b'{"node":%b,"question":%b' % (node.text, parked.data)
+    if version != 1:
+        record += _version(version)
+    record += _place(plan, parked.slot, parked.origin)
     if parked.phase is not None:
         record += b',"phase":' + text(parked.phase.value)
     if parked.phase is BreakpointPhase.AFTER:
@@ -107,18 +117,14 @@ def arrival_record(child: str) -> bytes:
 
 def write_record(plan: Plan, result: TaskResult) -> bytes:
     """The body of a pending write: encoded operations, routes, and the suspension if there is one (R6.4)."""
-    routes = routes_record(plan, result.routes) if result.routes else b"[]"
-    record = b'{"updates":' + updates_record(plan, result.writes) + b',"routes":' + routes
+    writes = result.writes
+    updates = b",".join([update_record(plan, write, write.data) for write in writes]) if writes else b""
+    record = b'{"updates":[%b],"routes":%b' % (updates, routes_record(plan, result.routes) if result.routes else b"[]")
     if result.ending is Ending.SUSPENDED:
         node = plan.nodes[result.resume_at]
         version = _version(node.question.version if node.question is not None else 1)
-        record += b',"suspend":{"node":' + text(result.resume_at) + b',"question":' + result.question + version + b"}"
+        record += b',"suspend":{"node":%b,"question":%b%b}' % (node.text, result.question, version)
     return record + b"}"
-
-
-def updates_record(plan: Plan, writes: Iterable[Write]) -> bytes:
-    """Operations as a JSON array, in order; one without a value removes the entry."""
-    return b"[" + b",".join([update_record(plan, write, write.data) for write in writes]) + b"]"
 
 
 def update_record(plan: Plan, write: Write, value: bytes | None) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import functools
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -194,16 +193,17 @@ class Run:
 
     def _finished(self, result: TaskResult) -> None:
         """One of several tasks ended while siblings may still run."""
-        if result.ending is Ending.COMPLETED or result.ending is Ending.SUSPENDED:
+        ending = result.ending
+        if ending is Ending.COMPLETED or ending is Ending.SUSPENDED:
             self._ended_at[result.task.id] = self._drafts.clock.now()
-            self._ledger.finished(functools.partial(self._note, result))
+            self._ledger.finished(result, self._note)
 
-    def _note(self, result: TaskResult) -> None:
-        """Hand a finished task's result to the ledger, as a pending write and events of its own."""
-        id, at, ended_at = result.task.id, self._ledger.latest, self._ended_at
-        self._noted.add(id)
-        ended = ended_at[id] if id in ended_at else None  # noqa: SIM401 - a call less for each of many tasks
-        self._ledger.note(self._drafts.write(at, result), self._drafts.task_events(at, result, ended))
+    def _note(self, results: list[TaskResult]) -> None:
+        """Hand finished tasks' results to the ledger, as pending writes and events of their own."""
+        drafts, at = self._drafts, self._ledger.latest
+        self._noted.update([result.task.id for result in results])
+        writes = [drafts.write(at, result) for result in results]
+        self._ledger.note(writes, drafts.events_of(at, results, drafts.clock.now(), self._ended_at))
 
     async def _superstep_over(self, results: list[TaskResult]) -> Outcome | None:
         """Commit what the tasks did; an outcome when the run ends with it."""
@@ -264,25 +264,23 @@ class Run:
 
     def _untold(self, results: list[TaskResult], now: datetime) -> list[EventDraft]:
         """The events of the tasks that the ledger was not handed yet, in frontier order."""
-        told: list[EventDraft] = []
-        noted, ended_at, latest = self._noted, self._ended_at, self._ledger.latest
-        for one in results:
-            id = one.task.id
-            if id not in noted:
-                told += self._drafts.task_events(latest, one, ended_at[id] if id in ended_at else now)  # noqa: SIM401 - as in _note
-        return told
+        noted = self._noted
+        untold = [one for one in results if one.task.id not in noted] if noted else results
+        return self._drafts.events_of(self._ledger.latest, untold, now, self._ended_at)
 
     async def _keep(self, results: list[TaskResult]) -> None:
         """The superstep does not commit: finished tasks leave a pending write each, so that recover does not run them again (R3.19)."""
         await self._ledger.settle()
-        for one in results:
-            if (
-                one.ending in (Ending.COMPLETED, Ending.SUSPENDED)
-                and not one.recorded
-                and one.task.replay is None
-                and one.task.id not in self._noted
-            ):
-                self._note(one)
+        left = [
+            one
+            for one in results
+            if one.ending in (Ending.COMPLETED, Ending.SUSPENDED)
+            and not one.recorded
+            and one.task.replay is None
+            and one.task.id not in self._noted
+        ]
+        if left:
+            self._note(left)
 
     # -- endings -----------------------------------------------------------------------------------------------------
 

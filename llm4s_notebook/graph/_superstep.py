@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +44,21 @@ class Superstep:
     `running` holds the asyncio tasks that a stop has to cancel; it is given where the caller's asyncio task is the run's own.
     """
 
+    __slots__ = (
+        "_checkpoint_id",
+        "_crash",
+        "_finished",
+        "_interrupted",
+        "_own",
+        "_owned",
+        "_recorded",
+        "_running",
+        "_tasks",
+        "_voice",
+        "execution",
+        "results",
+    )
+
     def __init__(
         self,
         execution: Execution,
@@ -63,6 +79,8 @@ class Superstep:
         self._finished = finished
         self._running: set[asyncio.Task[Any]] = set() if running is None else running
         self._owned = running is not None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        """Of several tasks: the asyncio task of each that was begun."""
         self._interrupted = False
         self._crash: BaseException | None = None
 
@@ -73,16 +91,17 @@ class Superstep:
         an Exception nor a cancellation and that a node let escape.
         """
         frontier = self.execution.frontier
+        if len(frontier) == 1:
+            [task] = frontier
+            if not self._settled(task):
+                self.results[task.id] = await self._alone(task)
+            return [self.results[task.id]]
         due = [task for task in frontier if not self._settled(task)]
-        match due:
-            case []:
-                pass
-            case [task]:
-                result = self.results[task.id] = await self._alone(task)
-                if task is frontier[-1] is frontier[0]:
-                    return [result]
-            case _:
-                await self._together(iter(due), len(due))
+        if len(due) == 1:
+            [task] = due
+            self.results[task.id] = await self._alone(task)
+        elif due:
+            await self._together(iter(due), len(due))
         if self._crash is not None:
             raise self._crash
         return self.ordered()
@@ -133,24 +152,24 @@ class Superstep:
         limit = min(self._voice.config.budgets.max_concurrency, count)
         own: set[asyncio.Task[None]] = set()
         over: asyncio.Future[None] = loop.create_future()
+        create, one, tasks, stoppable = loop.create_task, self._one, self._tasks, self._running
 
-        def begin() -> None:
-            task = next(due, None)
-            if task is not None:
-                running = loop.create_task(self._one(task), name=f"task {task.id} of node {task.node}")
+        def begin(count: int) -> None:
+            for task in itertools.islice(due, count):
+                running = tasks[task.id] = create(one(task), name=f"task {task.id} of node {task.node}")
                 own.add(running)
-                self._running.add(running)
+                stoppable.add(running)
                 running.add_done_callback(ended)
 
         def ended(running: asyncio.Task[None]) -> None:
             own.discard(running)
-            self._running.discard(running)
-            begin()
+            stoppable.discard(running)
+            if limit < count:
+                begin(1)
             if not own and not over.done():
                 over.set_result(None)
 
-        for _ in range(limit):
-            begin()
+        begin(limit)
         while own:
             try:
                 await over
@@ -165,18 +184,20 @@ class Superstep:
             raise asyncio.CancelledError
 
     async def _one(self, task: Task) -> None:
+        """One of several tasks."""
+        id = task.id
         if self._voice.cancelled():
-            self.results[task.id] = TaskResult(task, Ending.CANCELLED)
+            self.results[id] = TaskResult(task, Ending.CANCELLED)
             return
         try:
             result = await self._attempt(task)
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
             self._crash = self._crash or error
             return
-        own = asyncio.current_task()
-        if own is not None and own.cancelling() and await self._cancelled(own, 0):
+        own = self._tasks[id]
+        if own.cancelling() and await self._cancelled(own, 0):
             result = TaskResult(task, Ending.CANCELLED)
-        self.results[task.id] = result
+        self.results[id] = result
         if self._finished is not None:
             self._finished(result)
 
@@ -198,13 +219,14 @@ class Superstep:
 
     async def _attempt(self, task: Task) -> TaskResult:
         """One call of the task's node, and its checked result."""
-        plan = self.execution.plan
-        spec = plan.nodes[task.node]
-        context = RunContext(self._voice, self._checkpoint_id, task.id, task.node, self.execution.superstep)
-        self._voice.active[task.id] = task.node
+        execution, voice, id, node = self.execution, self._voice, task.id, task.node
+        plan = execution.plan
+        spec = plan.nodes[node]
+        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep)
+        voice.active[id] = node
         try:
             given = None if spec.codec.unit else spec.codec.decode(task.input)
-            state = ThreadState(plan.keys, self.execution.slots)
+            state = ThreadState(plan.keys, execution.slots)
             if spec.threaded:
                 returned = await call_in_thread(spec, given, state, context)
             else:
@@ -215,7 +237,7 @@ class Superstep:
         except Exception as error:
             return failure_of(spec, task, error)
         finally:
-            del self._voice.active[task.id]
+            del voice.active[id]
 
 
 async def call_in_thread(spec: NodeSpec, given: Any, state: ThreadState, context: RunContext) -> Any:

@@ -83,11 +83,17 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     Raises: CheckpointConflict, InvalidCommit, before anything of it is changed but by a retraction.
     """
 
+    last = row.latest.number if row.latest else 0
+
     def known(checkpoint_id: str) -> bool:
-        number = number_in(checkpoint_id)
-        newest = row.latest.number if row.latest else 0
-        if not row.key or (number is not None and number > newest and not row.named):
+        if not row.key:
             return False
+        if not row.named:
+            if checkpoint_id.endswith(f"/{last + 1}"):  # the usual next one, of whatever run
+                return False
+            number = number_in(checkpoint_id)
+            if number is not None and number > last:
+                return False
         return find(connection, row.key, checkpoint_id) is not None
 
     for draft in given.checkpoints:

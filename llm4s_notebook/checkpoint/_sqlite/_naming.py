@@ -15,6 +15,8 @@ _DIGITS: Final = 10
 
 def place(run_id: str, checkpoint_id: str, last: int) -> tuple[int, str | None]:
     """The number and the name for a new checkpoint of a thread whose newest has number `last` (0: none)."""
+    if checkpoint_id == f"{run_id}/{last + 1}":
+        return last + 1, None
     number = number_of(run_id, checkpoint_id)
     if number is not None and last < number <= last + _LEAP:
         return number, None

@@ -345,7 +345,10 @@ def _handy(commit: Commit) -> bool:
     """True for what a superstep of a few tasks commits: small enough to hold up an event loop for."""
     if commit.retract or len(commit.writes) > _FEW_CHANGES:
         return False
-    return sum([len(draft.patch) for draft in commit.checkpoints]) <= _FEW_CHANGES
+    changes = 0
+    for draft in commit.checkpoints:
+        changes += len(draft.patch)
+    return changes <= _FEW_CHANGES
 
 
 def _version(connection: sqlite3.Connection) -> int:
