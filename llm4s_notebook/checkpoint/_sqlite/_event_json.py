@@ -54,20 +54,19 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
             checkpoint_id = draft.checkpoint_id
             checkpoint = _checkpoint(checkpoint_id, run_id, number)
         own = fields(code, event) if fields is not None else None
-        line = f'["{code}",{passed}'
-        other = draft.run_id != run_id
-        left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
-        if left:
-            line += checkpoint + (",null" if task_id is None else f",{_quote(task_id)}")
-            if left > 1:
-                line += ",null" if node_id is None else f",{_quote(node_id)}"
-                if left > 2:
-                    line += f",{own or 'null'}"
-                    if other:
-                        line += f",{_encode(draft.run_id)}"
-        elif checkpoint_id is not None:
-            line += checkpoint
-        made.append(line + "]")
+        task = "null" if task_id is None else _quote(task_id)
+        node = "null" if node_id is None else _quote(node_id)
+        # what would be null is left out at the end
+        if draft.run_id != run_id:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node},{own or "null"},{_encode(draft.run_id)}]')
+        elif own is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node},{own}]')
+        elif node_id is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node}]')
+        elif task_id is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task}]')
+        else:
+            made.append(f'["{code}",{passed}]' if checkpoint_id is None else f'["{code}",{passed}{checkpoint}]')
     return f"[{','.join(made)}]"
 
 
