@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ..checkpoint import (
@@ -24,6 +23,7 @@ from ..checkpoint import (
     PatchOp,
     PendingWrite,
     Set,
+    Value,
     whole,
 )
 from ..errors import (
@@ -61,8 +61,7 @@ AnyGraph = CompiledGraph[Any, Any]
 _PAGE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Value, frozen=True, gc=True, eq=False):
     """A thread as this runtime left it: used again while the store's latest checkpoint is that very one (D17)."""
 
     graph: AnyGraph

@@ -69,6 +69,8 @@ class GraphRuntime:
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
         self._admission = Admission(checkpointer, claims, self._clock, new_id, self._held.get, self._hub.publish)
+        # a store that shares transactions between runs that begin together is told of one before its claim is there
+        self._expecting: Callable[[str], object] | None = getattr(checkpointer, "expecting", None)
         self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
 
     @classmethod
@@ -192,6 +194,8 @@ class GraphRuntime:
     async def _admit(self, thread_id: str, admission: Callable[[], Coroutine[Any, Any, Admitted]]) -> RunHandle:
         """Admit a run in a task of its own, which then drives it: a caller that is cancelled leaves nothing half done."""
         place, left = self._places.take(thread_id)
+        if self._expecting is not None:
+            place.coming = self._expecting(thread_id)
         loop = place.loop
         admitted: asyncio.Future[RunHandle] = loop.create_future()
         conduct = self._conduct(thread_id, place, left, admission, admitted)
@@ -213,9 +217,11 @@ class GraphRuntime:
         admitted: asyncio.Future[RunHandle],
     ) -> None:
         try:
-            await self._clear(thread_id, left)
+            if left is not None or thread_id in self._unfreed:
+                await self._clear(thread_id, left)
             ready = await admission()
         except BaseException as error:
+            place.coming = None
             self._places.free(thread_id, place)
             if not isinstance(error, Exception):
                 admitted.cancel()
@@ -223,6 +229,7 @@ class GraphRuntime:
             if not admitted.done():  # else whoever asked for it was cancelled
                 admitted.set_exception(error if isinstance(error, Llm4sError) else RunCrashed(cause=error))  # R4.22
             return
+        place.coming = None
         await self._drive(ready, place, admitted)
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:

@@ -55,7 +55,7 @@ class SqliteCheckpointer:
         self._pid = os.getpid()
         self._watchers = Watchers()
         self._held: dict[str, int] = {}  # threads claimed through this store, and until when, in microseconds
-        self._arriving: set[weakref.ref[_Arrival]] = set()  # weak: an interrupt at any step leaves none behind that lives
+        self._coming: dict[str, weakref.ref[_Coming]] = {}  # claims to come; weak: an interrupt at any step leaves none that lives
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -171,32 +171,55 @@ class SqliteCheckpointer:
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
 
-    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None, arriving: int = 0) -> T:
+    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._alone(thread_id, arriving))
+            done = self._writer.attempt(work, lambda: self._alone(thread_id))
             if done is not None:
                 return done
         return await self._writer.call(work)
 
-    async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
-        """Write a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
-        coming = _Arrival()
-        seen = weakref.ref(coming)
-        try:
-            self._arriving.add(seen)
-            await asyncio.sleep(0)
-            return await self._write(thread_id, work, commit, arriving=1)
-        finally:
-            self._arriving.discard(seen)
+    def expecting(self, thread_id: str) -> object:
+        """Say that a claim of the thread is to come, as long as somebody keeps what is returned. Runs that begin together share their
+        transactions (D18); a claim that was announced, and no other, need not wait to see whether more are coming."""
+        coming = _Coming()
+        self._coming[thread_id] = weakref.ref(coming)
+        return coming
 
-    def _alone(self, thread_id: str, arriving: int = 0) -> bool:
+    async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+        """Write a claim. Runs that begin together see each other after one turn of the loop at the latest."""
+        announced = self._coming.get(thread_id)
+        coming = announced() if announced is not None else None
+        alone = coming is not None and not self._others_come(thread_id)
+        if coming is None:
+            coming = self.expecting(thread_id)
+        try:
+            if not alone:
+                await asyncio.sleep(0)
+            return await self._write(thread_id, work, commit)
+        finally:
+            self._coming.pop(thread_id, None)
+
+    def _others_come(self, thread_id: str) -> bool:
+        """True if a claim of another thread is to come. Looks no further than to the first that still is."""
+        gone: list[str] = []
+        try:
+            for other, coming in self._coming.items():
+                if coming() is None:
+                    gone.append(other)
+                elif other != thread_id:
+                    return True
+        except RuntimeError:  # one has just come, in another thread
+            return True
+        for other in gone:
+            self._coming.pop(other, None)
+        return False
+
+    def _alone(self, thread_id: str) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if len(self._arriving) > arriving:  # more than the caller itself, and what was interrupted
-            self._arriving -= {one for one in [*self._arriving] if one() is None}
-            if len(self._arriving) > arriving:
-                return False
+        if self._coming and self._others_come(thread_id):
+            return False
         if len(held) > 1 or (held and thread_id not in held):
             now = to_microseconds(self._clock.now())
             for other in [one for one, until in held.items() if until <= now and one != thread_id]:
@@ -337,8 +360,10 @@ class SqliteCheckpointer:
             await asyncio.to_thread(lane.join)
 
 
-class _Arrival:
-    """A claim under way."""
+class _Coming:
+    """A claim that is to come."""
+
+    __slots__ = ("__weakref__",)
 
 
 def _handy(commit: Commit) -> bool:
