@@ -9,18 +9,38 @@ from typing import Any, Final, cast
 
 import msgspec.json
 
-from .. import _event as events
 from .._clock import from_microseconds, to_microseconds
-from .._event import EventDraft, EventRecord, RunEvent, event_from_json
+from .._event import (
+    CheckpointCommitted,
+    Custom,
+    EventDraft,
+    EventRecord,
+    RunCancelled,
+    RunCompleted,
+    RunEvent,
+    RunFailed,
+    RunRecovered,
+    RunResumed,
+    RunStarted,
+    RunSuspended,
+    RunTimedOut,
+    StateUpdated,
+    TaskCompleted,
+    TaskFailed,
+    TaskSuspended,
+    ThreadForked,
+    ThreadSeeded,
+    event_from_json,
+)
 from ._naming import number_of
 
-_CODES: Final = {
-    "RunStarted": "start", "RunRecovered": "recover", "RunResumed": "resume", "TaskCompleted": "done", "TaskFailed": "fail",
-    "TaskSuspended": "park", "CheckpointCommitted": "step", "RunSuspended": "wait", "RunCompleted": "end", "RunFailed": "failed",
-    "RunCancelled": "cancel", "RunTimedOut": "timeout", "Custom": "note", "ThreadSeeded": "seed", "ThreadForked": "fork",
-    "StateUpdated": "edit",
+_CODES: Final[dict[type[RunEvent], str]] = {
+    RunStarted: "start", RunRecovered: "recover", RunResumed: "resume", TaskCompleted: "done", TaskFailed: "fail",
+    TaskSuspended: "park", CheckpointCommitted: "step", RunSuspended: "wait", RunCompleted: "end", RunFailed: "failed",
+    RunCancelled: "cancel", RunTimedOut: "timeout", Custom: "note", ThreadSeeded: "seed", ThreadForked: "fork",
+    StateUpdated: "edit",
 }  # fmt: skip
-_KINDS: Final = {code: name for name, code in _CODES.items()}
+_KINDS: Final = {code: kind.__name__ for kind, code in _CODES.items()}
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "recover": ("from_checkpoint", "principal"), "start": ("principal",), "resume": ("answered", "principal"), "fail": ("message",),
     "park": ("interrupt_id",), "step": ("superstep",), "wait": ("interrupts",), "failed": ("message",),
@@ -88,18 +108,23 @@ def _own(code: str, event: RunEvent) -> str | None:
 
 
 def _superstep(code: str, event: RunEvent) -> str | None:
-    superstep = cast(events.CheckpointCommitted, event).superstep
+    superstep = cast(CheckpointCommitted, event).superstep
     return f"[{superstep}]" if type(superstep) is int else _own(code, event)
 
 
+def _parked(code: str, event: RunEvent) -> str | None:
+    interrupt_id = cast(TaskSuspended, event).interrupt_id
+    return f"[{_quote(interrupt_id)}]" if type(interrupt_id) is str else _own(code, event)
+
+
 def _answered(code: str, event: RunEvent) -> str | None:
-    event = cast(events.RunResumed, event)
+    event = cast(RunResumed, event)
     ids = _ids(event.answered)
     return _own(code, event) if ids is None else f"[{ids}]" if event.principal is None else f"[{ids},{_encode(event.principal)}]"
 
 
 def _waiting(code: str, event: RunEvent) -> str | None:
-    ids = _ids(cast(events.RunSuspended, event).interrupts)
+    ids = _ids(cast(RunSuspended, event).interrupts)
     return _own(code, event) if ids is None else f"[{ids}]"
 
 
@@ -111,8 +136,8 @@ def _ids(ids: Sequence[str]) -> str | None:
     return _quote_long(joined).decode() if joined[_LONG:] else _quote(joined)
 
 
-_SPECIAL: Final = {"step": _superstep, "resume": _answered, "wait": _waiting}
-_WRITTEN: Final = {getattr(events, name): (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for name, code in _CODES.items()}
+_SPECIAL: Final = {"step": _superstep, "park": _parked, "resume": _answered, "wait": _waiting}
+_WRITTEN: Final = {kind: (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for kind, code in _CODES.items()}
 """What is written of each kind: its code, and what makes the text of its fields."""
 
 
