@@ -88,8 +88,8 @@ class MemoryThread:
 
     def commit(self, commit: Commit, token: int) -> int:
         """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
-        latest = self._latest.header.id if self._latest else None
-        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, known=self._checkpoints.__contains__)
+        latest, under = (self._latest.header.id, self._latest.token) if self._latest else (None, None)
+        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, latest_token=under, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
         if not _fits(base, commit.checkpoints):
             try:

@@ -40,7 +40,9 @@ _FREES = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?,
 _OF_CHECKPOINT = """thread, number, run, parent, status, created_at, superstep, format, token, first_event, last_event, body, small,
     events, journal"""
 _CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.join('?' * 15)})"
-_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, name, parent_run, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_OF_A_RUN = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run) VALUES ({', '.join('?' * 16)})"
+_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run, name, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_BY_LENGTH: Final = {15: _CHECKPOINT, 16: _OF_A_RUN, 19: _UNUSUAL}
 _OF_ROW = "id, thread, born, died, place, list, section, name, position"
 _ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
 _EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
@@ -50,7 +52,6 @@ _PARKED = Insert("llm4s_parked (id, value)", "?, ?")
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _CLOSE_RUN = "UPDATE llm4s_row SET died = ? WHERE id BETWEEN ? AND ?"
-_USUALLY: Final = (None, None, None, None)
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
@@ -83,8 +84,8 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
 
     Raises: CheckpointConflict, InvalidCommit, before anything of it is changed but by a retraction.
     """
-
-    last = row.latest.number if row.latest else 0
+    latest, settled, checkpoints = row.latest, row.settled, given.checkpoints
+    last = latest.number if latest is not None else 0
 
     def known(checkpoint_id: str) -> bool:
         if not row.key:
@@ -97,47 +98,53 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
                 return False
         return find(connection, row.key, checkpoint_id) is not None
 
-    for draft in given.checkpoints:
-        if not isinstance(draft.header.id, str) or not isinstance(draft.header.run_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what a caller should not hand over, but can
-            raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {draft.header.id!r}", thread_id=row.thread_id)
-    check_commit(row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, known=known)
-    before = (row.key, row.token, row.latest.number if row.latest else None, row.next_event, row.writes)
+    for draft in checkpoints:
+        header = draft.header
+        if type(header.id) is not str or type(header.run_id) is not str:  # what a caller should not hand over, but can
+            raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {header.id!r}", thread_id=row.thread_id)
+    check_commit(
+        row.thread_id,
+        given,
+        latest=latest.id if latest is not None else None,
+        settled=settled.id if settled is not None else None,
+        latest_token=row.latest_token,
+        known=known,
+    )
+    before = (row.key, row.token, last or None, row.next_event, row.writes)
     was = (row.settled, row.graph, row.status, row.created_at, row.named)
     if lease is not None:
         row.take(lease)
-    newest = row.latest
     if given.retract:
         row.live = drop_turn(connection, row.key, row.settled.number if row.settled else 0)
         row.forget()
         row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
             row.pieces, row.size, row.heads = {}, 0, Heads(none=True)
-    dropped = bool(given.checkpoints and row.writes)
-    if given.checkpoints:
-        row.writes = 0
+    dropped = 0
+    if checkpoints:
+        dropped, row.writes = row.writes, 0
         row.look(connection)
-    work = _Work(connection, row, newest.number if newest else 0)
-    if given.checkpoints:
-        try:
-            for draft in given.checkpoints:
-                work.checkpoint(draft)
-        except InvalidCommit as error:
-            raise InvalidCommit(reason=error.reason, thread_id=row.thread_id) from None
+    work = _Work(connection, row, last)
+    try:
+        for draft in checkpoints:
+            work.checkpoint(draft)
+    except InvalidCommit as error:
+        raise InvalidCommit(reason=error.reason, thread_id=row.thread_id) from None
     row.writes += len(given.writes)
     if given.events:
         work.events(given)
 
     if row.entries > MOST_ENTRIES:
         raise InvalidCommit(reason="the thread has too many entries", thread_id=row.thread_id)
-    now = (row.latest.number if row.latest else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
-    turn = (row.settled, row.graph, row.status, row.created_at, row.named)
-    rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
+    latest, settled = row.latest, row.settled
+    now = (latest.number if latest is not None else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
+    rest = (settled.number if settled is not None else None, row.graph, row.status, row.created_at, row.named)
     if given.release:
         row.free()
         changed = connection.execute(_FREES, (*now, *rest, *before)).rowcount
     elif lease is not None:
         changed = connection.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
-    elif turn == was:
+    elif (settled, row.graph, row.status, row.created_at, row.named) == was:
         changed = connection.execute(_STEP, (*now, *before)).rowcount
     else:
         changed = connection.execute(_TURN, (*now, *rest, *before)).rowcount
@@ -169,15 +176,15 @@ class _Work:
     # -- in memory ---------------------------------------------------------------------------------------------------
 
     def checkpoint(self, draft: CheckpointDraft) -> None:
-        row, header = self.row, draft.header
-        first = row.latest is None and not self.newest
-        number, name = place(header.run_id, header.id, self.newest)
+        row, header, run_id = self.row, draft.header, draft.header.run_id
+        parent = row.latest
+        number, name = place(run_id, header.id, self.newest)
         self.step = _Step()
         self.steps.append(self.step)
-        self.patch(draft.patch, number, first)
-        run = self._run(header.run_id, (header.graph_id, header.graph_version, header.fingerprint))
-        parent = row.latest
-        row.latest = Mark(number, run, name, header.id)
+        if draft.patch:
+            self.patch(draft.patch, number, first=parent is None and not self.newest)
+        run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
+        latest = row.latest = Mark(number, run, name, header.id)
         row.latest_token = row.token
         self.newest = number
         if name is not None:
@@ -188,18 +195,21 @@ class _Work:
         if row.created_at is None:
             row.created_at = created_at
         if status >= 2:  # settled
-            row.settled = row.latest
+            row.settled = latest
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
-        parent_run = parent.run if parent and parent.run != run else None
-        parent_name = parent.name if parent else None
+        parent_number = parent_run = parent_name = None
+        if parent is not None:
+            parent_number, parent_name = parent.number, parent.name
+            parent_run = parent.run if parent.run != run else None
         first_event = row.next_event
         values: list[Any] = [
-            row.key, number, run, parent.number if parent else None, status, created_at, header.superstep, header.format, row.token,
+            row.key, number, run, parent_number, status, created_at, header.superstep, header.format, row.token,
             first_event, first_event - 1, blob(header.body), bytearray().join(self.pieces.values()), None, blob(journal),
         ]  # fmt: skip
-        unusual = (name, parent_run, parent_name, refs)
-        if unusual != _USUALLY:
-            values += unusual
+        if name is not None or parent_name is not None or refs is not None:
+            values += (parent_run, name, parent_name, refs)
+        elif parent_run is not None:
+            values.append(parent_run)
         self.checkpoints.append(values)
 
     def _run(self, run_id: str, graph_text: tuple[str, str, str]) -> int:
@@ -355,11 +365,12 @@ class _Work:
         """Number the events inside the commit, one behind the other (R6.21)."""
         row, drafts = self.row, given.events
         first = row.next_event
-        at = row.updated_at if given.checkpoints else to_microseconds(drafts[0].timestamp)
+        since = given.checkpoints[-1].header.created_at if given.checkpoints else drafts[0].timestamp
+        at = row.updated_at if given.checkpoints else to_microseconds(since)
         assert at is not None
         number = row.latest.number if row.latest else 0
         try:
-            data = to_text(drafts, at, row.run_id, number, given.checkpoints[-1].header.created_at if given.checkpoints else None)
+            data = to_text(drafts, at, row.run_id, number, since)
         except (TypeError, ValueError) as error:
             if isinstance(error, UnicodeError):
                 raise
@@ -389,6 +400,6 @@ class _Work:
         if self.parked:
             _PARKED.add(connection, self.parked)
         for checkpoint in self.checkpoints:
-            connection.execute(_CHECKPOINT if len(checkpoint) == 15 else _UNUSUAL, checkpoint)
+            connection.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
         if self.event is not None:
             connection.execute(_EVENT, self.event)

@@ -19,7 +19,8 @@ _OTHERS = f"{_HEADS} AND section < '{PARKED}' UNION ALL {_HEADS} AND section > '
 _ONE = f"""SELECT id, position FROM llm4s_row INDEXED BY llm4s_row_by_death
     WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"""
 _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
-_FEW: Final = 64  # that are looked up at once, and remembered of a thread that nobody holds
+_FEW: Final = 64  # that are looked up at once, and remembered of any thread
+_MANY: Final = 4096  # that are remembered of a thread at most
 
 
 class Head(Struct, gc=False):
@@ -90,9 +91,19 @@ class Heads:
             self._found = {(section, name): _head(row, position) for section, name, row, position in rows} | known
             self._looked = self._all = self._others = True
 
+    @property
+    def many(self) -> bool:
+        """True of a thread whose heads are only worth remembering while it is one of the last that were written to."""
+        return len(self._found) > _FEW
+
+    @property
+    def too_many(self) -> bool:
+        """True if even then they are not."""
+        return len(self._found) > _MANY
+
     def few(self) -> None:
-        """Forget what a thread that nobody holds is not worth: one of many may have thousands of heads."""
-        if len(self._found) > _FEW:
+        """Forget what one of many threads is not worth: it may have thousands of heads."""
+        if self.many:
             self._all = False
             self._found = {at: head for at, head in self._found.items() if head is not None and at[0] != PARKED}
             if len(self._found) > _FEW:

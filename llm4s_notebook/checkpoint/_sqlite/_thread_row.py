@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
-
 from .._clock import from_microseconds
 from .._types import CheckpointStatus, Claim
+from .._value import Value
 from . import _small
 from ._heads import Head, Heads
 from ._naming import id_of
@@ -41,7 +40,7 @@ _TEXTS: Final = 16  # long values remembered
 _LONGEST: Final = 1 << 16  # bytes of one of them
 
 
-class Mark(Struct, frozen=True, gc=False):
+class Mark(Value, frozen=True):
     """A checkpoint as others refer to it: its number, its run's row, its name there, and its id."""
 
     number: int
@@ -149,7 +148,6 @@ class ThreadRow:
         """Nobody holds the thread. Less is remembered of it from now on: there may be many such."""
         self.token = self.holder = self.expires_at = self.process = None
         self.texts = {}
-        self.heads.few()
 
     # -- what a commit looks up --------------------------------------------------------------------------------------
 
