@@ -25,7 +25,7 @@ _FLAT = 100  # objects and arrays in a text: with fewer it cannot be too deep to
 _write = msgspec.json.Encoder().encode  # of exact values only, where its text is pydantic's, in a fifth of the time
 _LONG_NUMBER = re.compile(rb"\d{4301}")
 write_text: Callable[[str], bytes] = _write
-"""A text as JSON. Raises: UnicodeEncodeError for one that is not Unicode."""
+"""A text as JSON. Raises: UnicodeEncodeError for one that is not Unicode; TypeError for one of a class of its own."""
 
 
 def encode_json(value: object, what: str = "the value") -> bytes:
