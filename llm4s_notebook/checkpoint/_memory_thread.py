@@ -28,6 +28,7 @@ from ._types import (
 )
 from ._value import Value
 
+_ALWAYS = {Set, Unset}  # operations that fit any entry
 _LEAVES = {str, int, bool, type(None)}
 _NAMES = {str}
 _payload_text = json.JSONEncoder(allow_nan=False).encode
@@ -239,6 +240,8 @@ class MemoryThread:
 
 def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
     """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
+    if all([_ALWAYS.issuperset(map(type, draft.patch)) for draft in checkpoints]):
+        return True
     values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
     for draft in checkpoints:
         for op in draft.patch:

@@ -81,12 +81,13 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
     if not record:
         return Advance(following, (), applied, schedule.routed)
     patch = applied.patch
-    patch += [Unset("task", task.id) for task in execution.frontier]
+    for task in execution.frontier:
+        patch.append(Unset("task", task.id))
     patch += schedule.patch
-    if schedule.tasks:
-        patch += [Set("task", task.id, task_record(plan, task)) for task in schedule.tasks]
-    if newly_parked:
-        patch += [Set("parked", one.id, parked_record(plan, one)) for one in newly_parked]
+    for task in schedule.tasks:
+        patch.append(Set("task", task.id, task_record(plan, task)))
+    for one in newly_parked:
+        patch.append(Set("parked", one.id, parked_record(plan, one)))
     return Advance(following, tuple(patch), applied, schedule.routed)
 
 

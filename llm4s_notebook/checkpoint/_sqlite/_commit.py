@@ -59,6 +59,7 @@ _WRITE = Insert("llm4s_write (thread, task_id, node_id, body)", "?, ?, ?, ?")
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MANY: Final = 64  # operations of a patch
 _NUMBER: Final = 1
+_MOST: Final = _small.MOST - _small.LEAST
 _LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
 _EVENTS: Final = 13
 _USUAL: Final = {Set, Unset, Append}
@@ -305,8 +306,8 @@ class _Work:
 
     def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
         row, (section, name) = self.row, at
-        # lists of threads read what is parked, and no checkpoint; of the rest, what cannot fit is told from the letters alone
-        if not first and section != PARKED and row.size + _small.LEAST + len(section) + len(name) + len(value) <= _small.MOST:
+        # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
+        if not first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)
@@ -333,28 +334,31 @@ class _Work:
 
     def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
-        row = self.row
+        row, born = self.row, self.step.born
         if self.last_row is None:
             highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
             self.last_row = highest or 0
         at = self.last_row = self.last_row + 1
-        row.entries += 1
+        place = row.entries = row.entries + 1
         row.live += 1
-        place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        key, born_at = row.key, FIRST_SEQ + number
         if value is None:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
         elif section == PARKED:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
             self.parked.append((at, blob(value)))
         elif len(value) < LEAST:
-            self.step.born.append((*place, blob(value)))
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
         else:
             if self.texts is None:
                 self.texts = Texts()
             part = self.texts.place(value, at)
-            if part is None and position == VALUE_HEAD:  # a task's input, say
+            if part is not None:
+                born.append((at, key, born_at, place, of, section, name, position, *part))
+                return at
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
+            if position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-            self.step.born.append((*place, blob(value)) if part is None else (*place, *part))
         return at
 
     def events(self, given: Commit) -> None:

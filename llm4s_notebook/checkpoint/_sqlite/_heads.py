@@ -6,8 +6,9 @@ A thread has few of them, but for what is parked, of which there may be thousand
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from ._schema import ALIVE, LIST_HEAD, PARKED
 
@@ -22,8 +23,7 @@ _FEW: Final = 64  # that are looked up at once, and remembered of any thread
 _MANY: Final = 4096  # that are remembered of a thread at most
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct, gc=False):
     """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
 
     row: int
