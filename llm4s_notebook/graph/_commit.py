@@ -158,11 +158,10 @@ class Ledger:
         if self.failure is not None:
             raise self.failure
         if not self.on_exit:
-            batch, self._batch = self._batch, _Batch()
-            if self._mode is Durability.SYNC:
-                await self._write(batch)
-            elif batch:
-                await self._commit(batch)
+            batch = self._batch
+            if batch.events or batch.checkpoints or batch.writes:
+                self._batch = _Batch()
+                await (self._write(batch) if self._mode is Durability.SYNC else self._commit(batch))
 
     async def close(self, *, retract: bool = False) -> None:
         """Commit everything that is left and free the thread; nothing is visible before that (R6.28). Raises: CheckpointWriteFailed."""

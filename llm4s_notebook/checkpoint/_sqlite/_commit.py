@@ -387,8 +387,8 @@ class _Work:
     def write(self) -> None:
         connection = self.connection
         for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
-            born_at = FIRST_SEQ + checkpoint[_NUMBER]
             for first, last in runs(step.closed) if step.closed else ():
+                born_at = FIRST_SEQ + checkpoint[_NUMBER]
                 if first == last:
                     connection.execute(_CLOSE, (born_at, first))
                 else:

@@ -37,6 +37,7 @@ class Writer(Lane):
         self._fresh: dict[str, ThreadRow] = {}  # the same, of a transaction that is not durable yet
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
+        self._cursor: sqlite3.Cursor | None = None  # one for all beginnings and ends: the connection would make a new one each time
         self.outlives: Lane | None = None
         """Whose connection is closed before this one: of two that close at once neither is the last, and the log stays behind."""
         super().__init__(given, "writer", prepare=True)
@@ -65,14 +66,15 @@ class Writer(Lane):
             return None
         self._fresh.clear()
         self._wait_for(connection, 0.0)
+        cursor = self._cursor or connection.cursor()
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if is_busy(error):
                 return None
             raise
         value = work(connection)
-        connection.execute("COMMIT")
+        cursor.execute("COMMIT")
         self._durable()
         return value
 
@@ -145,6 +147,7 @@ class Writer(Lane):
     # -- removed text ------------------------------------------------------------------------------------------------
 
     def _begun(self, connection: sqlite3.Connection) -> None:
+        self._cursor = connection.cursor()
         self._scrub_due = bool(connection.execute("SELECT scrub_due FROM llm4s_meta").fetchone()[0])
         if self._scrub_due:
             self._empty_log(connection, 0.0)
