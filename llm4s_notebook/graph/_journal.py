@@ -80,7 +80,8 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
-    node, tasks = plan.nodes[routed.node].text, to_json(routed.tasks)
+    made = routed.tasks
+    node, tasks = plan.nodes[routed.node].text, b"[%b]" % text(made[0]) if len(made) == 1 else to_json(made)
     if routed.join is None:
         return b'{"node":%b,"tasks":%b}' % (node, tasks)
     return b'{"node":%b,"join":%b,"tasks":%b}' % (node, text(routed.join), tasks)

@@ -72,7 +72,7 @@ class Suspended:
     @cached_property
     def interrupts(self) -> tuple[PendingInterrupt, ...]:
         """Older unanswered ones first."""
-        return tuple(PendingInterrupt.of(parked) for parked in self.execution.parked.values())
+        return tuple([PendingInterrupt.of(parked) for parked in self.execution.parked.values()])
 
     @property
     def state(self) -> ThreadState:

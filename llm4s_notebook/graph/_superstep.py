@@ -100,7 +100,8 @@ class Superstep:
             if not self._settled(task):
                 self.results[task.id] = await self._alone(task)
             return [self.results[task.id]]
-        due = [task for task in frontier if not self._settled(task)]
+        all_run = not self._recorded and not self._voice.config.interrupt_before
+        due = [task for task in frontier if (all_run and task.replay is None) or not self._settled(task)]
         if len(due) == 1:
             [task] = due
             self.results[task.id] = await self._alone(task)

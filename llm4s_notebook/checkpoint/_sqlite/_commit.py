@@ -139,22 +139,23 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     latest, settled = row.latest, row.settled
     now = (latest.number if latest is not None else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
     rest = (settled.number if settled is not None else None, row.graph, row.status, row.created_at, row.named)
+    cursor = connection.cursor()
     if given.release:
         row.free()
-        changed = connection.execute(_FREES, (*now, *rest, *before)).rowcount
+        changed = cursor.execute(_FREES, (*now, *rest, *before)).rowcount
     elif lease is not None:
-        changed = connection.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
+        changed = cursor.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
     elif (settled, row.graph, row.status, row.created_at, row.named) == was:
-        changed = connection.execute(_STEP, (*now, *before)).rowcount
+        changed = cursor.execute(_STEP, (*now, *before)).rowcount
     else:
-        changed = connection.execute(_TURN, (*now, *rest, *before)).rowcount
+        changed = cursor.execute(_TURN, (*now, *rest, *before)).rowcount
     if not changed:
         return False
     if dropped:
         drop_writes(connection, row.key)
-    work.write()
+    work.write(cursor)
     if given.writes:
-        _WRITE.add(connection, [(row.key, write.task_id, write.node_id, blob(write.body)) for write in given.writes])
+        _WRITE.add(cursor, [(row.key, write.task_id, write.node_id, blob(write.body)) for write in given.writes])
     return True
 
 
@@ -236,11 +237,12 @@ class _Work:
             return
         if len(places) > _MANY and len(places) * 4 > row.live:  # most of what lies in rows
             row.heads.gather(self.connection, row.key)
+        heads = row.heads.all
         for op, at in zip(patch, places, strict=True):
             if type(op) is not Append:
                 if at in pieces:
                     row.size -= len(pieces.pop(at))
-                else:
+                elif heads is None or at in heads:
                     self._end(at, number)
         for op, at in zip(patch, places, strict=True):
             if type(op) is Set:
@@ -384,22 +386,21 @@ class _Work:
 
     # -- into the file -----------------------------------------------------------------------------------------------
 
-    def write(self) -> None:
-        connection = self.connection
+    def write(self, cursor: sqlite3.Cursor) -> None:
         for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
             for first, last in runs(step.closed) if step.closed else ():
                 born_at = FIRST_SEQ + checkpoint[_NUMBER]
                 if first == last:
-                    connection.execute(_CLOSE, (born_at, first))
+                    cursor.execute(_CLOSE, (born_at, first))
                 else:
-                    connection.execute(_CLOSE_RUN, (born_at, first, last))
+                    cursor.execute(_CLOSE_RUN, (born_at, first, last))
             for statement, values in step.changes:
-                connection.execute(statement, values)
+                cursor.execute(statement, values)
             for width, rows in groupby(step.born, len) if step.born else ():
-                _BY_WIDTH[width].add(connection, [*rows])
+                _BY_WIDTH[width].add(cursor, [*rows])
         if self.parked:
-            _PARKED.add(connection, self.parked)
+            _PARKED.add(cursor, self.parked)
         for checkpoint in self.checkpoints:
-            connection.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
+            cursor.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
         if self.event is not None:
-            connection.execute(_EVENT, self.event)
+            cursor.execute(_EVENT, self.event)

@@ -6,6 +6,7 @@ A thread has few of them, but for what is parked, of which there may be thousand
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -90,6 +91,11 @@ class Heads:
             known = self._found  # what this commit has brought or ended is not in the file yet
             self._found = {(section, name): _head(row, position) for section, name, row, position in rows} | known
             self._looked = self._all = self._others = True
+
+    @property
+    def all(self) -> Mapping[tuple[str, str], Head | None] | None:
+        """All of them, kept up to date; None while not all are known."""
+        return self._found if self._all else None
 
     @property
     def many(self) -> bool:
