@@ -236,9 +236,10 @@ class GraphRuntime:
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:
         thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
-        control = RunControl(place.loop)
+        loop = place.loop
+        control = RunControl(loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
-        lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not place.loop.is_closed())
+        lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not loop.is_closed())  # the place would hold itself
         with self._lock:
             self._held.pop(thread_id, None)
         ledger = Ledger(self.checkpointer, self._hub, thread_id, ready.token, ready.checkpoint_id, ready.config.durability)

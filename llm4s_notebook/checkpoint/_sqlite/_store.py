@@ -55,6 +55,7 @@ class SqliteCheckpointer:
         self._pid = os.getpid()
         self._watchers = Watchers()
         self._held: dict[str, int] = {}  # threads claimed through this store, and until when, in microseconds
+        self._last_token = 0  # granted through this store
         self._coming: dict[str, weakref.ref[_Coming]] = {}  # claims to come; weak: an interrupt at any step leaves none that lives
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
@@ -98,8 +99,9 @@ class SqliteCheckpointer:
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
-            wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process)
+            wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process, self._last_token)
             granted, row, first = _change.claim(connection, self._writer.known(thread_id), thread_id, wanted, commit)
+            self._last_token = granted.token
             self._note(connection, row, commit)
             return granted, first
 
@@ -190,7 +192,7 @@ class SqliteCheckpointer:
         """Write a claim. Runs that begin together see each other after one turn of the loop at the latest."""
         announced = self._coming.get(thread_id)
         coming = announced() if announced is not None else None
-        alone = coming is not None and not self._others_come(thread_id)
+        alone = coming is not None and (len(self._coming) == 1 or not self._others_come(thread_id))
         if coming is None:
             coming = self.expecting(thread_id)
         try:
@@ -218,7 +220,8 @@ class SqliteCheckpointer:
     def _alone(self, thread_id: str) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if self._coming and self._others_come(thread_id):
+        coming = self._coming
+        if coming and (len(coming) > 1 or thread_id not in coming) and self._others_come(thread_id):
             return False
         if len(held) > 1 or (held and thread_id not in held):
             now = to_microseconds(self._clock.now())
