@@ -133,8 +133,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
             if join.id in joins:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"fans out to join '{join.id}' twice in one command")
             joins.add(join.id)
-            encode = node.codec.encode
-            bound.append(BoundFanOut(join.id, node.id, tuple([encode(payload) for payload in route.payloads])))
+            bound.append(BoundFanOut(join.id, node.id, tuple(node.codec.encode_all(route.payloads))))
         else:
             bound.append(BoundSend(node.id, node.codec.encode(route.payload)))
     return tuple(bound)
