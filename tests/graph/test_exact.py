@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, cast
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, field_validator
 
@@ -95,6 +95,7 @@ WRITTEN: list[tuple[Any, st.SearchStrategy[Any]]] = [
 ]
 
 
+@settings(deadline=None)
 @given(st.one_of([st.tuples(st.just(declared), values) for declared, values in EXACT]))
 def test_an_exact_value_is_what_its_text_decodes_to(case: tuple[Any, Any]) -> None:
     """D4: the text is the very one that pydantic writes, it is read again strictly, and gives an equal value."""
@@ -108,6 +109,7 @@ def test_an_exact_value_is_what_its_text_decodes_to(case: tuple[Any, Any]) -> No
     assert repr(again) == repr(value)
 
 
+@settings(deadline=None)
 @given(st.one_of([st.tuples(st.just(declared), values) for declared, values in WRITTEN]))
 def test_what_holds_json_is_written_exactly_and_read_back_as_another_object(case: tuple[Any, Any]) -> None:
     """D12, D17: what a reader is given has no part that whoever made the value can still change."""
