@@ -267,7 +267,7 @@ class Agent:
 
     async def _resumed(self, thread_id: str, answers: Answers, config: RunConfig, *, listening: bool = False) -> AgentRun:
         graph = self._build().graph
-        given = [(id, bare(value)) for id, value in given_answers(answers).pairs]
+        given = [(id, bare(value)) for id, value in given_answers(answers)]
         return await self._admitted(thread_id, self.runtime.resume(thread_id, graph, given, self._config(config)), listening)
 
     async def _recovered(self, thread_id: str, config: RunConfig, *, listening: bool = False) -> AgentRun:

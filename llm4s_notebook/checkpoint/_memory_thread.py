@@ -29,6 +29,7 @@ from ._types import (
 )
 from ._value import Value
 
+_ALWAYS = {Set, Unset}  # operations that fit any entry
 _LEAVES = {str, int, bool, type(None)}
 _NAMES = {str}
 _payload_text = json.JSONEncoder(allow_nan=False).encode
@@ -88,8 +89,8 @@ class MemoryThread:
 
     def commit(self, commit: Commit, token: int) -> int:
         """Check all of it, then apply all of it; the number of its first event. Raises: CheckpointConflict, InvalidCommit."""
-        latest = self._latest.header.id if self._latest else None
-        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, known=self._checkpoints.__contains__)
+        latest, under = (self._latest.header.id, self._latest.token) if self._latest else (None, None)
+        check_commit(self.thread_id, commit, latest=latest, settled=self.settled, latest_token=under, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
         if not _fits(base, commit.checkpoints):
             try:
@@ -240,6 +241,8 @@ class MemoryThread:
 
 def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
     """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
+    if all([_ALWAYS.issuperset(map(type, draft.patch)) for draft in checkpoints]):
+        return True
     values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
     for draft in checkpoints:
         for op in draft.patch:

@@ -13,7 +13,8 @@ from ._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestChe
 class Checkpointer(Protocol):
     """Where threads are kept. Every call is atomic; a call that raises has changed nothing.
 
-    Usable from several event loops and OS threads at once (D23).
+    Usable from several event loops and OS threads at once (D23). A store that shares transactions between runs that begin together may
+    have a method `expecting(thread_id)` besides: a runtime calls it before a claim, and keeps what it returns until the claim is there.
     """
 
     @property

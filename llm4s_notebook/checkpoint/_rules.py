@@ -15,8 +15,11 @@ def check_claimed(thread_id: str, token: int, current: int | None) -> None:
         raise StaleClaim(token=token, current=current, thread_id=thread_id)
 
 
-def check_commit(thread_id: str, commit: Commit, *, latest: str | None, settled: str | None, known: Callable[[str], bool]) -> None:
-    """Check everything R6.19 names behind the token. `settled` is the newest settled checkpoint, `known` looks an id up in the history.
+def check_commit(
+    thread_id: str, commit: Commit, *, latest: str | None, settled: str | None, latest_token: int | None, known: Callable[[str], bool]
+) -> None:
+    """Check everything R6.19 names behind the token. `settled` is the newest settled checkpoint, `latest_token` what the latest one was
+    written under, `known` looks an id up in the history.
 
     Raises: CheckpointConflict (2), InvalidCommit (3, 4, 5), in this order.
     """
@@ -24,7 +27,7 @@ def check_commit(thread_id: str, commit: Commit, *, latest: str | None, settled:
     if commit.checkpoints:
         expected = settled if commit.retract else latest
         first = commit.checkpoints[0].header
-        if first.parent_id != expected:
+        if first.parent_id != expected or commit.parent_token not in (None, latest_token):
             raise CheckpointConflict(thread_id=thread_id, expected=first.parent_id, actual=expected)
         seen: set[str] = set()
         for draft in commit.checkpoints:

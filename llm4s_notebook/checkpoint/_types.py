@@ -151,8 +151,9 @@ class Commit(Value, frozen=True):
     """One atomic change of a thread (R6.18).
 
     The first checkpoint's parent is the latest id - of a retracting commit the newest settled one - and each further
-    one's is its predecessor. `writes` name the last of them, or the latest when there is none. `release` frees the claim
-    in the same transaction.
+    one's is its predecessor; `parent_token` is the token that this parent was written under, where the caller knows it: of two
+    threads that had one id after another it tells which is meant. `writes` name the last checkpoint, or the latest when there is
+    none. `release` frees the claim in the same transaction.
     """
 
     token: int
@@ -161,6 +162,7 @@ class Commit(Value, frozen=True):
     events: tuple[EventDraft, ...] = ()
     retract: bool = False
     release: bool = False
+    parent_token: int | None = None
 
 
 class Waiting(Value, frozen=True):

@@ -7,8 +7,7 @@ restore; the answers; the store's claim.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..checkpoint import (
@@ -20,7 +19,6 @@ from ..checkpoint import (
     Commit,
     EventDraft,
     EventRecord,
-    Head,
     PatchOp,
     PendingWrite,
     Set,
@@ -29,13 +27,9 @@ from ..checkpoint import (
 from ..errors import (
     CheckpointConflict,
     CheckpointWriteFailed,
-    IncompleteRun,
+    InvalidResume,
     NothingToRecover,
     NotSuspended,
-    PendingInterrupts,
-    Refusal,
-    ReplayUnavailable,
-    ResumeProblem,
     ThreadBusy,
 )
 from . import _ids, events
@@ -45,37 +39,23 @@ from ._compiled import CompiledGraph
 from ._config import ClaimPolicy, Durability, RunConfig
 from ._context import RunVoice
 from ._drafts import Drafts
-from ._execution import Execution
+from ._execution import Execution, Task
 from ._frontier import Advance, advance, answered
-from ._interrupt import Given, continuations, given_answers, unknown_ids
+from ._interrupt import continuations, given_answers
 from ._journal import journal_of
 from ._outcome import Ending, TaskResult
 from ._record import task_record
 from ._reuse import reused_results
 from ._run import Admitted
 from ._snapshot import birth_of, meta_entries, settled_of
+from ._standing import Held, Standing
 from ._superstep import Superstep
 
 AnyGraph = CompiledGraph[Any, Any]
-_PAGE = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A thread as this runtime left it: used again while the store's latest checkpoint is that very one (D17)."""
-
-    graph: AnyGraph
-    checkpoint_id: str
-    status: CheckpointStatus
-    execution: Execution
-    birth_id: str
-    settled: str | None
-    token: int | None
-    rewrite: tuple[PatchOp, ...] = ()
 
 
 class Admission:
-    """Admits runs to one store. `held` finds what this runtime knows of a thread; `publish` is told the claim's events."""
+    """Admits runs to one store. `publish` is told the claim's events."""
 
     def __init__(
         self,
@@ -83,14 +63,14 @@ class Admission:
         claims: ClaimPolicy,
         clock: Clock,
         new_id: Callable[[], str],
-        held: Callable[[str], Held | None],
+        standing: Standing,
         publish: Callable[[str, Iterable[EventRecord]], None],
     ) -> None:
         self._checkpointer = checkpointer
         self._claims = claims
         self._clock = clock
         self._new_id = new_id
-        self._held = held
+        self._standing = standing
         self._publish = publish
 
     # -- the three ways in -------------------------------------------------------------------------------------------
@@ -100,16 +80,27 @@ class Admission:
         plan = graph.plan
         check_breakpoints(plan, config)
         data = plan.nodes[plan.entry].codec.encode(input)
+        held = self._standing.held(thread_id)
+        if held is not None and held.graph is graph and held.status.settled:
+            try:
+                return await self._begin(thread_id, graph, data, held, config)
+            except ThreadBusy:  # perhaps the thread has moved on: what is to be said is found in the store
+                pass
         head = await self._checkpointer.head(thread_id)
-        await self._check_settled(thread_id, head)
-        before = await self._load(thread_id, graph, head)
+        await self._standing.check_settled(thread_id, head)
+        before = await self._standing.load(thread_id, graph, head)
+        if before is not None and not before.status.settled:  # it changed since the head was read
+            raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
+        return await self._begin(thread_id, graph, data, before, config)
+
+    async def _begin(self, thread_id: str, graph: AnyGraph, data: bytes, before: Held | None, config: RunConfig) -> Admitted:
+        """Claim a new thread, or one whose last turn is over; refused by the store where it is not as it is in `before`."""
+        plan = graph.plan
         if before is None:
             execution = graph.begin(data, 0, {})
             birth_id, settled, parent = _ids.new_birth_id(), None, None
             patch: tuple[PatchOp, ...] = whole(meta_entries(plan, birth_id))
         else:
-            if not before.status.settled:  # it changed since the head was read
-                raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
             execution = graph.begin(data, before.execution.superstep, before.execution.slots)
             birth_id, settled, parent = before.birth_id, before.settled, before.checkpoint_id
             patch = before.rewrite
@@ -135,33 +126,44 @@ class Admission:
                 told += drafts.task_events(claim.header.id, result, now)
             told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
             checkpoints.append(draft)
-        token, opening = await self._claim(thread_id, run_id, checkpoints, told)
+        token, opening = await self._claim(thread_id, run_id, tuple(checkpoints), tuple(told), before.token if before else None)
         return Admitted(graph, execution, drafts, birth_id, config, checkpoints[-1].header.id, settled, token, opening, began)
 
     async def resume(self, thread_id: str, graph: AnyGraph, answers: Answers, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NotSuspended; RestoreRejected; InvalidResume; CheckpointWriteFailed."""
         check_breakpoints(graph.plan, config)
         given = given_answers(answers)
+        held = self._standing.held(thread_id)
+        if held is not None and held.graph is graph and held.status is CheckpointStatus.SUSPENDED:
+            try:
+                return await self._take_up(thread_id, held, continuations(held.execution, given), config)
+            except (InvalidResume, ThreadBusy):  # perhaps the thread has moved on: what is to be said is found in the store
+                pass
         head = await self._checkpointer.head(thread_id)
         if head.status is CheckpointStatus.RUNNING:
-            self._check_free(thread_id, head)
+            self._standing.check_free(thread_id, head)
         if head.status is not CheckpointStatus.SUSPENDED:
             raise NotSuspended(thread_id=thread_id)
-        before = await self._load(thread_id, graph, head)
+        before = await self._standing.load(thread_id, graph, head)
         if before is None or before.status is not CheckpointStatus.SUSPENDED:
             raise NotSuspended(thread_id=thread_id)
-        unknown = await self._unknown(thread_id, before.execution, given)
-        tasks = continuations(before.execution, given, unknown)
+        unknown = await self._standing.unknown(thread_id, before.execution, given)
+        return await self._take_up(thread_id, before, continuations(before.execution, given, unknown), config)
+
+    async def _take_up(self, thread_id: str, before: Held, tasks: list[tuple[str, Task]], config: RunConfig) -> Admitted:
+        """Claim a thread that waits, with the answers that were checked; refused by the store where it is not as it is in `before`."""
         execution, patch = answered(before.execution, tasks)
         run_id = config.run_id or self._new_id()
-        drafts = Drafts(graph.plan, thread_id, run_id, self._clock)
-        claim = drafts.checkpoint(
-            CheckpointStatus.RUNNING, execution, (*before.rewrite, *patch), parent=before.checkpoint_id, settled=before.settled
-        )
-        told = [drafts.event(events.RunResumed(tuple(id for id, _ in tasks), config.principal), claim.header.id)]
-        token, opening = await self._claim(thread_id, run_id, [claim], told)
-        id, began = claim.header.id, execution.superstep
-        return Admitted(graph, execution, drafts, before.birth_id, config, id, before.settled, token, opening, began)
+        drafts = Drafts(before.graph.plan, thread_id, run_id, self._clock)
+        now = self._clock.now()
+        if before.rewrite:
+            patch = (*before.rewrite, *patch)
+        claim = drafts.checkpoint(CheckpointStatus.RUNNING, execution, patch, parent=before.checkpoint_id, settled=before.settled, now=now)
+        id = claim.header.id
+        told = drafts.event(events.RunResumed(tuple([id for id, _ in tasks]), config.principal), id, now)
+        token, opening = await self._claim(thread_id, run_id, (claim,), (told,), before.token)
+        began = execution.superstep
+        return Admitted(before.graph, execution, drafts, before.birth_id, config, id, before.settled, token, opening, began)
 
     async def recover(self, thread_id: str, graph: AnyGraph, config: RunConfig) -> Admitted:
         """Raises: ConfigError; ThreadBusy; NothingToRecover; PendingInterrupts; RestoreRejected; CheckpointWriteFailed.
@@ -172,11 +174,11 @@ class Admission:
         check_breakpoints(plan, config)
         head = await self._checkpointer.head(thread_id)
         if head.status is CheckpointStatus.SUSPENDED:
-            raise await self._pending(thread_id)
+            raise await self._standing.pending(thread_id)
         if head.status is None or head.status.settled:
             raise NothingToRecover(thread_id=thread_id)
-        self._check_free(thread_id, head)
-        await self._restorable(thread_id, graph)
+        self._standing.check_free(thread_id, head)
+        await self._standing.check_restorable(thread_id, graph)
         run_id = config.run_id or self._new_id()
         claim = await self._take(thread_id, run_id)
         try:
@@ -200,95 +202,6 @@ class Admission:
         self._publish(thread_id, records)
         id, began = draft.header.id, execution.superstep
         return Admitted(graph, execution, drafts, birth_id, config, id, settled, claim.token, opening, began, recorded)
-
-    # -- reading the thread ------------------------------------------------------------------------------------------
-
-    async def load(self, thread_id: str, graph: AnyGraph) -> Held | None:
-        """The thread as stored, restored into this graph. Raises: RestoreRejected."""
-        return await self._load(thread_id, graph, await self._checkpointer.head(thread_id))
-
-    async def _load(self, thread_id: str, graph: AnyGraph, head: Head) -> Held | None:
-        if head.checkpoint_id is None:
-            return None
-        held = self._held(thread_id)
-        if held is not None and (held.checkpoint_id, held.token) == (head.checkpoint_id, head.token) and held.graph is graph:
-            return held
-        latest = await self._checkpointer.latest(thread_id)
-        if latest is None:
-            return None
-        checkpoint = latest.checkpoint
-        restored = graph.restored(checkpoint)
-        settled = settled_of(checkpoint.header)
-        return Held(
-            graph, checkpoint.id, checkpoint.status, restored.execution, birth_of(checkpoint), settled, checkpoint.token, restored.rewrite
-        )
-
-    async def _restorable(self, thread_id: str, graph: AnyGraph) -> None:
-        """Refuse a thread that does not fit the graph before its claim is touched. Raises: RestoreRejected; NothingToRecover."""
-        latest = await self._checkpointer.latest(thread_id)
-        if latest is None:
-            raise NothingToRecover(thread_id=thread_id)
-        reused_results(graph.plan, graph.restored(latest.checkpoint).execution, latest.writes)
-
-    async def _check_settled(self, thread_id: str, head: Head) -> None:
-        if head.status is CheckpointStatus.SUSPENDED:
-            raise await self._pending(thread_id)
-        if head.status is CheckpointStatus.RUNNING and head.checkpoint_id is not None:
-            self._check_free(thread_id, head)
-            raise IncompleteRun(thread_id=thread_id, checkpoint_id=head.checkpoint_id)
-
-    def _check_free(self, thread_id: str, head: Head) -> None:
-        """A live run of another runtime or process shows as a live claim (R8.12)."""
-        if head.claim is not None:
-            raise ThreadBusy(thread_id=thread_id, checkpoint_id=head.checkpoint_id, holder=head.claim.holder)
-
-    async def _pending(self, thread_id: str) -> Refusal:
-        """What a waiting thread refuses with: its interrupts in parked order (R4.17)."""
-        latest = await self._checkpointer.latest(thread_id)
-        if latest is None or latest.checkpoint.status is not CheckpointStatus.SUSPENDED:
-            return ThreadBusy(thread_id=thread_id, checkpoint_id=latest.checkpoint.id if latest else None)
-        return PendingInterrupts(thread_id=thread_id, interrupt_ids=latest.checkpoint.interrupts)
-
-    async def _unknown(self, thread_id: str, execution: Execution, given: Given) -> list[ResumeProblem]:
-        """A problem for each id that nothing waits under, saying who answered it and when if somebody did (F41)."""
-        unknown = unknown_ids(execution, given)
-        if not unknown:
-            return []
-        taken = await self._answered(thread_id, set(unknown))
-        problems: list[ResumeProblem] = []
-        for id in unknown:
-            record = taken.get(id)
-            if record is None or not isinstance(record.event, events.RunResumed):
-                problems.append(ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id"))
-            else:
-                by = f" by {record.event.principal}" if record.event.principal else ""
-                problems.append(
-                    ResumeProblem(
-                        interrupt_id=id,
-                        code="answered",
-                        message=f"it was answered{by} at {record.timestamp:%Y-%m-%d %H:%M:%S} UTC",
-                        answered_at=record.timestamp,
-                        answered_by=record.event.principal,
-                    )
-                )
-        return problems
-
-    async def _answered(self, thread_id: str, wanted: set[str]) -> Mapping[str, EventRecord]:
-        """The resume that took each of these ids, from the event log; only a refusal reads it. Ids never repeat on a thread (R1.10)."""
-        found: dict[str, EventRecord] = {}
-        after = 0
-        while True:
-            try:
-                page = await self._checkpointer.events_after(thread_id, after, _PAGE)
-            except ReplayUnavailable as compacted:  # what was compacted away is not known any more
-                after = compacted.earliest - 1
-                continue
-            for record in page:
-                if isinstance(record.event, events.RunResumed):
-                    found.update({id: record for id in record.event.answered if id in wanted})
-            if len(page) < _PAGE:
-                return found
-            after = page[-1].sequence or after
 
     # -- the claim ---------------------------------------------------------------------------------------------------
 
@@ -314,12 +227,21 @@ class Admission:
         except Exception:
             return None
 
-    async def _claim(self, thread_id: str, run_id: str, checkpoints: list[CheckpointDraft], told: list[EventDraft]) -> tuple[int, int]:
+    async def _claim(
+        self,
+        thread_id: str,
+        run_id: str,
+        checkpoints: tuple[CheckpointDraft, ...],
+        told: tuple[EventDraft, ...],
+        parent_token: int | None,
+    ) -> tuple[int, int]:
         """Claim the thread and commit what the run opens with, in one transaction: token and number of the opening event (R6.23).
+
+        `parent_token` is what the latest checkpoint was written under, None for a new thread.
 
         Raises: ThreadBusy when either race is lost; CheckpointWriteFailed for any other failure of the store.
         """
-        commit = Commit(token=0, checkpoints=tuple(checkpoints), events=tuple(told))
+        commit = Commit(0, checkpoints, events=told, parent_token=parent_token)
         try:
             claim, records = await self._checkpointer.claim_and_commit(thread_id, run_id, self._claims.ttl, commit)
         except ThreadBusy:

@@ -217,6 +217,8 @@ class GraphBuilder:
                 codec=ref.codec,
                 call=own.signature.call,
                 threaded=own.signature.threaded,
+                takes_state=own.signature.state,
+                takes_context=own.signature.context,
                 writes={key.id: keys[key.id] for key in own.writes},
                 routes=own.routes,
                 bookkeeping=own.bookkeeping,

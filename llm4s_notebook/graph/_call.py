@@ -19,12 +19,15 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function made ready to be called with (input, state, context). `input` is the declared input type, None where it has no payload."""
+    """A function made ready to be called with (input, state, context). `input` is the declared input type, None where it has no payload;
+    `state` and `context` say whether it has parameters for these."""
 
     call: Behaviour
     threaded: bool
     input: Any
     problems: tuple[str, ...] = ()
+    state: bool = True
+    context: bool = True
 
 
 def read_signature(function: Callable[..., Any], localns: Mapping[str, Any]) -> Signature:
@@ -64,7 +67,8 @@ def read_signature(function: Callable[..., Any], localns: Mapping[str, Any]) -> 
     declared = hints.get(own[0].name, types.NoneType) if own else types.NoneType
     positional = [roles[p.name] for p in parameters if p.name in roles and p.kind in _POSITIONAL]
     named = {p.name: roles[p.name] for p in parameters if p.name in roles and p.kind not in _POSITIONAL}
-    return Signature(_arranged(function, tuple(positional), named), not _is_async(function), declared, tuple(problems))
+    call, taken = _arranged(function, tuple(positional), named), {*positional, *named.values()}
+    return Signature(call, not _is_async(function), declared, tuple(problems), 1 in taken, 2 in taken)
 
 
 def _given_already(function: Callable[..., Any]) -> set[str]:

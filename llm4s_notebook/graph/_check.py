@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from ..errors import ConfigError, DecodeError, EncodeError, InvalidRoute, NodeFailed, RunError, UndeclaredWrite
@@ -82,26 +82,29 @@ def refuse_routes(command: Command, field: str) -> None:
         raise ConfigError(field=field, problems=["the command carries routes; only updates are allowed here"])
 
 
-def bind_writes(spec: NodeSpec, task_id: str, operations: Iterable[Operation]) -> tuple[Write, ...]:
+def bind_writes(spec: NodeSpec, task_id: str, operations: Sequence[Operation]) -> tuple[Write, ...]:
     """The operations as JSON text. Raises: UndeclaredWrite for a key outside the write set, before EncodeError for a value."""
     declared = spec.writes
     for operation in operations:
         key = operation.key
-        if key.id not in declared or (declared[key.id] is not key and declared[key.id] != key):
-            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=key.id)
+        id = key.id
+        if id not in declared or (declared[id] is not key and declared[id] != key):
+            raise UndeclaredWrite(node_id=spec.id, task_id=task_id, key=id)
+    if len(operations) == 1:
+        return (encode_operation(operations[0]),)
     return tuple(map(encode_operation, operations))
 
 
 def encode_operation(operation: Operation) -> Write:
     """One operation as JSON text and a value nobody else holds. Raises: EncodeError."""
+    key = operation.key
     if type(operation) is Update:
-        key = operation.key
         try:
             data, value = key.update_codec.settle(operation.value)
         except EncodeError as error:
             raise EncodeError(problems=error.problems, what=f"the update of state key '{key.id}'") from error
         return Write(key.id, data, value)
-    return Write(operation.key.id, None)
+    return Write(key.id, None)
 
 
 def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]) -> tuple[BoundRoute, ...]:
@@ -130,8 +133,7 @@ def _bind_routes(plan: Plan, spec: NodeSpec, task: Task, routes: Iterable[Route]
             if join.id in joins:
                 raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"fans out to join '{join.id}' twice in one command")
             joins.add(join.id)
-            encode = node.codec.encode
-            bound.append(BoundFanOut(join.id, node.id, tuple([encode(payload) for payload in route.payloads])))
+            bound.append(BoundFanOut(join.id, node.id, tuple(node.codec.encode_all(route.payloads))))
         else:
             bound.append(BoundSend(node.id, node.codec.encode(route.payload)))
     return tuple(bound)

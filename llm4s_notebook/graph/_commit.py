@@ -74,7 +74,6 @@ class Ledger:
         self._writer: asyncio.Task[None] | None = None
         self._saver: asyncio.Task[None] | None = None
         self._finished: list[TaskResult] = []
-        self._record: Callable[[list[TaskResult]], None] | None = None
         self._results = 0
         self._settling = False
         self.failure: CheckpointWriteFailed | None = None
@@ -118,8 +117,7 @@ class Ledger:
         self._results += 1
         if self._saver is None and not self.on_exit:
             self._settling = False
-            self._record = record
-            self._saver = asyncio.get_running_loop().create_task(self._save(), name=f"results of thread {self._thread_id}")
+            self._saver = asyncio.get_running_loop().create_task(self._save(record), name=f"results of thread {self._thread_id}")
 
     async def settle(self) -> None:
         """All tasks are out: wait for a commit of results under way; what is not written yet rides. Raises: CheckpointWriteFailed."""
@@ -131,7 +129,7 @@ class Ledger:
         if self.failure is not None:
             raise self.failure
 
-    async def _save(self) -> None:
+    async def _save(self, record: Callable[[list[TaskResult]], None]) -> None:
         try:
             while not self._settling:
                 seen, quiet, began, end = self._results, 0, self._results, time.monotonic() + _BURST_SECONDS
@@ -141,8 +139,7 @@ class Ledger:
                         return
                     seen, quiet = self._results, quiet + 1 if seen == self._results else 0
                 finished, self._finished = self._finished, []
-                if self._record is not None:
-                    self._record(finished)
+                record(finished)
                 if self._batch:
                     await self._commit(self._taken())
                 if not self._finished:
@@ -158,11 +155,10 @@ class Ledger:
         if self.failure is not None:
             raise self.failure
         if not self.on_exit:
-            batch, self._batch = self._batch, _Batch()
-            if self._mode is Durability.SYNC:
-                await self._write(batch)
-            elif batch:
-                await self._commit(batch)
+            batch = self._batch
+            if batch.events or batch.checkpoints or batch.writes:
+                self._batch = _Batch()
+                await (self._write(batch) if self._mode is Durability.SYNC else self._commit(batch))
 
     async def close(self, *, retract: bool = False) -> None:
         """Commit everything that is left and free the thread; nothing is visible before that (R6.28). Raises: CheckpointWriteFailed."""

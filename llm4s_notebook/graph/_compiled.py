@@ -14,7 +14,7 @@ from ._config import RunConfig
 from ._context import RunVoice
 from ._execution import Execution, Task
 from ._frontier import advance, answered, check_joins, is_quiet
-from ._interrupt import continuations, given_answers, unknown_problems
+from ._interrupt import continuations, given_answers
 from ._key import StateKey
 from ._outcome import Completed, Ending, Suspended
 from ._restore import Restored, restore
@@ -103,7 +103,7 @@ class CompiledGraph(Generic[In, Out]):
         """The execution with these answers taken. Raises: ForeignExecution; ConfigError; InvalidResume with every problem (R4.9)."""
         self._own(execution)
         given = given_answers(answers)
-        tasks = continuations(execution, given, unknown_problems(execution, given))
+        tasks = continuations(execution, given)
         return answered(execution, tasks)[0]
 
     async def step(self, execution: Execution, config: RunConfig = _DEFAULT) -> Execution | Completed[Out] | Suspended:

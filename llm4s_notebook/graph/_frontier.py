@@ -13,7 +13,7 @@ from . import _ids
 from ._breakpoint import held_after, park_after, park_before
 from ._codec import NULL
 from ._config import RunConfig
-from ._execution import Activation, BoundFanOut, Execution, JoinSlot, Parked, Task
+from ._execution import Activation, BoundFanOut, Execution, JoinSlot, Origin, Parked, Task
 from ._outcome import Ending, TaskResult
 from ._plan import Plan
 from ._record import activation_record, arrival_record, parked_record, task_record
@@ -63,7 +63,8 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
             newly_parked.append(park_before(result.task))
         elif ending is Ending.SUSPENDED:
             task = result.task
-            newly_parked.append(Parked(task.id, result.resume_at, result.question, task.stands_for, task.slot))
+            id = task.id
+            newly_parked.append(Parked(id, result.resume_at, result.question, task.origin or Origin(id, task.node), task.slot))
         elif blocked is None:
             blocked = result.error
     superstep = execution.superstep + 1
@@ -81,12 +82,13 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
     if not record:
         return Advance(following, (), applied, schedule.routed)
     patch = applied.patch
-    patch += [Unset("task", task.id) for task in execution.frontier]
+    for task in execution.frontier:
+        patch.append(Unset("task", task.id))
     patch += schedule.patch
-    if schedule.tasks:
-        patch += [Set("task", task.id, task_record(plan, task)) for task in schedule.tasks]
-    if newly_parked:
-        patch += [Set("parked", one.id, parked_record(plan, one)) for one in newly_parked]
+    for task in schedule.tasks:
+        patch.append(Set("task", task.id, task_record(plan, task)))
+    for one in newly_parked:
+        patch.append(Set("parked", one.id, parked_record(plan, one)))
     return Advance(following, tuple(patch), applied, schedule.routed)
 
 

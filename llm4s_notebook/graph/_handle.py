@@ -108,6 +108,8 @@ class RunHandle(Awaitable[Outcome]):
             self._outcome, self._error, self._ended = outcome, error, True
             self._raised_at = error.__traceback__ if error is not None else None
             waiters, self._waiters = self._waiters, []
+        if not waiters:
+            return
         try:
             here: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
         except RuntimeError:

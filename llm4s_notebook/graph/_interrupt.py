@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from pydantic import ValidationError
 
@@ -19,19 +18,15 @@ from ._codec import NULL, decode_json, encode_json
 from ._execution import Execution, Parked, Task
 from ._value_path import value_path
 
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """The answers of one resume, in the order given; an id may occur twice, which is a problem of that id."""
-
-    pairs: tuple[tuple[str, Any], ...]
+Given: TypeAlias = tuple[tuple[str, Any], ...]
+"""The answers of one resume as (interrupt id, value), in the order given; an id may occur twice, which is a problem of that id."""
 
 
 def given_answers(answers: Answers) -> Given:
     """The answers in one form. Raises: ConfigError for anything else than ids and values."""
     if isinstance(answers, Answer):
         pairs: list[Any] = [answers]
-    elif isinstance(answers, Mapping):
+    elif type(answers) is dict or isinstance(answers, Mapping):
         pairs = list(cast(Mapping[str, Any], answers).items())
     elif isinstance(answers, (str, bytes)) or not isinstance(answers, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
         raise ConfigError(field="answers", problems=[f"answers are a mapping or Answer objects, not {type(answers).__name__}"])
@@ -40,43 +35,41 @@ def given_answers(answers: Answers) -> Given:
     problems = [f"item {index} is no (interrupt id, value) pair" for index, pair in enumerate(pairs) if not _is_pair(pair)]
     if problems:
         raise ConfigError(field="answers", problems=problems)
-    return Given(tuple((pair[0], pair[1]) for pair in pairs))
+    return tuple(pairs)
 
 
 def _is_pair(pair: object) -> bool:
-    if not isinstance(pair, tuple):
+    if type(pair) is not tuple and not isinstance(pair, tuple):
         return False
     pair = cast(tuple[object, ...], pair)
     return len(pair) == 2 and isinstance(pair[0], str)
 
 
-def unknown_ids(execution: Execution, given: Given) -> tuple[str, ...]:
+def unknown_ids(execution: Execution, given: Given) -> list[str]:
     """Ids that nothing waits under, sorted."""
-    return tuple(sorted({id for id, _ in given.pairs if id not in execution.parked}))
+    return sorted({id for id, _ in given if id not in execution.parked})
 
 
-def unknown_problems(execution: Execution, given: Given) -> list[ResumeProblem]:
-    """One problem for each id that nothing waits under."""
-    return [ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id") for id in unknown_ids(execution, given)]
-
-
-def continuations(execution: Execution, given: Given, unknown: Iterable[ResumeProblem] = ()) -> list[tuple[str, Task]]:
-    """The task each answered interrupt becomes, in parked order (R4.11).
+def continuations(execution: Execution, given: Given, unknown: Iterable[ResumeProblem] | None = None) -> list[tuple[str, Task]]:
+    """The task each answered interrupt becomes, in parked order (R4.11). `unknown`: what is said of ids that nothing waits under,
+    where more is known of them than that.
 
     Raises: InvalidResume with every problem: unknown ids first, then bad answers in parked order (R4.10).
     """
-    problems = list(unknown)
-    if not given.pairs:
+    answers = dict(given)
+    parked_here = execution.parked
+    wanted = [parked_here[id] for id in answers if id in parked_here]
+    problems: list[ResumeProblem] = []
+    if len(wanted) < len(answers):
+        problems += unknown or [nothing_waits(id) for id in unknown_ids(execution, given)]
+    if not given:
         problems.append(ResumeProblem(interrupt_id=None, code="empty", message="no answers were given"))
-    answers: dict[str, Any] = {}
     repeated: set[str] = set()
-    for id, value in given.pairs:
-        if id in answers:
-            repeated.add(id)
-        answers[id] = value
-    wanted = [execution.parked[id] for id in answers if id in execution.parked]
+    if len(answers) < len(given):
+        seen: set[str] = set()
+        repeated = {id for id, _ in given if id in seen or seen.add(id)}
     if len(wanted) > 1:
-        place = {id: index for index, id in enumerate(execution.parked)}
+        place = {id: index for index, id in enumerate(parked_here)}
         wanted.sort(key=lambda parked: place[parked.id])
     tasks: list[tuple[str, Task]] = []
     first = len(execution.frontier)
@@ -93,6 +86,10 @@ def continuations(execution: Execution, given: Given, unknown: Iterable[ResumePr
     if problems:
         raise InvalidResume(graph_id=execution.plan.id, problems=problems)
     return tasks
+
+
+def nothing_waits(id: str) -> ResumeProblem:
+    return ResumeProblem(interrupt_id=id, code="unknown", message="nothing waits under this id")
 
 
 def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) -> Task | list[ResumeProblem]:

@@ -61,22 +61,27 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
                 line += b',"input":' + task.input if inline or not task.input[_SHORT:] else b',"input_of":' + id
             writes = result.writes
             if writes:
-                shown = [
-                    _by_item(plan, following.applied, write, index)
-                    if (write.key in added or index in placed) and write.data is not None and write.data[_SHORT:]
-                    else update_record(plan, write, write.data)
-                    for index, write in enumerate(writes, at)
-                ]
+                shown: list[bytes] = []
+                for index, write in enumerate(writes, at):
+                    data = write.data
+                    if data is not None and data[_SHORT:] and (write.key in added or index in placed):
+                        shown.append(_by_item(plan, following.applied, write, index))
+                    else:
+                        shown.append(update_record(plan, write, data))
                 line += b',"updates":[%b]' % b",".join(shown)
+                at += len(writes)
             if task.id in routed:
-                line += b',"routes":[%b]' % b",".join([_made(plan, one) for one in routed[task.id]])
-        at += len(result.writes)
+                made = routed[task.id]
+                line += b',"routes":[%b]' % (_made(plan, made[0]) if len(made) == 1 else b",".join([_made(plan, one) for one in made]))
+        else:
+            at += len(result.writes)
         lines.append(line + b"}")
     return b"[%b]" % b",".join(lines)
 
 
 def _made(plan: Plan, routed: Routed) -> bytes:
-    node, tasks = plan.nodes[routed.node].text, to_json(routed.tasks)
+    made = routed.tasks
+    node, tasks = plan.nodes[routed.node].text, b"[%b]" % text(made[0]) if len(made) == 1 else to_json(made)
     if routed.join is None:
         return b'{"node":%b,"tasks":%b}' % (node, tasks)
     return b'{"node":%b,"join":%b,"tasks":%b}' % (node, text(routed.join), tasks)

@@ -41,8 +41,7 @@ class TaskResult(Value, frozen=True, gc=True):
     recorded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PendingInterrupt:
+class PendingInterrupt(Value, frozen=True, gc=True):
     """One thing a run waits for (R4.5): its id, the node that will continue it, the question as JSON, and the phase of a breakpoint."""
 
     id: str
@@ -73,7 +72,7 @@ class Suspended:
     @cached_property
     def interrupts(self) -> tuple[PendingInterrupt, ...]:
         """Older unanswered ones first."""
-        return tuple(PendingInterrupt.of(parked) for parked in self.execution.parked.values())
+        return tuple([PendingInterrupt.of(parked) for parked in self.execution.parked.values()])
 
     @property
     def state(self) -> ThreadState:

@@ -20,6 +20,8 @@ class Place:
     task: asyncio.Task[None] | None = None
     handle: RunHandle | None = None
     lease: Lease | None = None
+    coming: object = None
+    """What announces the claim to the store until it is there."""
 
 
 class Places:

@@ -33,6 +33,9 @@ class NodeSpec:
     """The id as JSON text."""
     question: Codec[Any] | None = None
     answer: Codec[Any] | None = None
+    takes_state: bool = True
+    takes_context: bool = True
+    """Whether `call` looks at what it is given there."""
 
     @property
     def resume(self) -> bool:

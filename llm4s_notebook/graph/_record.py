@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from ..errors import EncodeError
 from ._codec import encode_json, write_text
@@ -33,7 +33,11 @@ def text(value: str) -> bytes:
     """An id as JSON text. Raises: EncodeError."""
     try:
         return write_text(value)
-    except UnicodeEncodeError as error:
+    except (UnicodeEncodeError, TypeError):  # TypeError: of a class made from str
+        pass
+    try:
+        return to_json(value)
+    except PydanticSerializationError as error:
         raise EncodeError(problems=[str(error)], what="an id") from error
 
 

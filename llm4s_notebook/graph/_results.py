@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from ..checkpoint import Value
 from ._command import Command
 from ._refs import ResumeRef
 
 Q = TypeVar("Q")
 Ans = TypeVar("Ans")
+_NO_UPDATE: Final = Command()
 
 
-@dataclass(frozen=True, slots=True)
-class Suspend(Generic[Q, Ans]):
+class Suspend(Value, Generic[Q, Ans], frozen=True, gc=True):
     """Apply the update and wait for a person; the answer to `question` starts the node `resume_at`."""
 
     question: Q
     resume_at: ResumeRef[Q, Ans]
-    update: Command = field(default_factory=Command)
+    update: Command = _NO_UPDATE
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Value, frozen=True, gc=True):
     """Fail the run, as raising `error` does; recover runs this task again."""
 
     error: BaseException
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Value, frozen=True, gc=True):
     """End the turn for good: the update commits, the thread closes as Failed and is usable at once; the caller gets `error` itself."""
 
     error: BaseException
-    update: Command = field(default_factory=Command)
+    update: Command = _NO_UPDATE
 
 
 NodeResult = Command | Suspend[Any, Any] | Fail | Block | None

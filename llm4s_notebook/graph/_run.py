@@ -6,11 +6,10 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ..checkpoint import CheckpointStatus, EventDraft
+from ..checkpoint import CheckpointStatus, EventDraft, Value
 from ..errors import (
     CheckpointWriteFailed,
     DeadlineExceeded,
@@ -42,8 +41,7 @@ from ._superstep import Superstep
 _BREATH_SECONDS = 0.005
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(Value, frozen=True, gc=True, eq=False):
     """What admission hands over: a thread that is claimed, and where its run begins."""
 
     graph: CompiledGraph[Any, Any]
@@ -56,7 +54,7 @@ class Admitted:
     token: int
     opening: int
     began: int
-    recorded: Mapping[str, TaskResult] = field(default_factory=dict[str, TaskResult])
+    recorded: Mapping[str, TaskResult] = {}
 
 
 class _Stopped(Exception):

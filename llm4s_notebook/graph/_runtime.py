@@ -20,7 +20,7 @@ from ..checkpoint import (
 )
 from ..errors import ConfigError, Llm4sError, RunCancelled, RunCrashed
 from . import _ids
-from ._admission import Admission, Held
+from ._admission import Admission
 from ._answer import Answers
 from ._command import Command
 from ._commit import Ledger
@@ -35,6 +35,7 @@ from ._outcome import Completed, Suspended
 from ._places import Place, Places
 from ._refs import NodeRef
 from ._run import Admitted, Run
+from ._standing import Held, Standing
 from ._subscribe import Hub, Subscription
 from .events import Progress
 
@@ -68,7 +69,10 @@ class GraphRuntime:
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
-        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._held.get, self._hub.publish)
+        self._standing = Standing(checkpointer, self._held.get)
+        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish)
+        # a store that shares transactions between runs that begin together is told of one before its claim is there
+        self._expecting: Callable[[str], object] | None = getattr(checkpointer, "expecting", None)
         self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
 
     @classmethod
@@ -118,7 +122,7 @@ class GraphRuntime:
 
     async def pending(self, thread_id: str, graph: AnyGraph) -> Suspended | None:
         """What the thread waits for, or None when it does not wait. Raises: RestoreRejected."""
-        found = await self._admission.load(thread_id, graph)
+        found = await self._standing.load(thread_id, graph)
         return Suspended(found.execution) if found is not None and found.status is CheckpointStatus.SUSPENDED else None
 
     async def history(self, thread_id: str, *, before: str | None = None, limit: int = 50) -> list[Checkpoint]:
@@ -192,6 +196,8 @@ class GraphRuntime:
     async def _admit(self, thread_id: str, admission: Callable[[], Coroutine[Any, Any, Admitted]]) -> RunHandle:
         """Admit a run in a task of its own, which then drives it: a caller that is cancelled leaves nothing half done."""
         place, left = self._places.take(thread_id)
+        if self._expecting is not None:
+            place.coming = self._expecting(thread_id)
         loop = place.loop
         admitted: asyncio.Future[RunHandle] = loop.create_future()
         conduct = self._conduct(thread_id, place, left, admission, admitted)
@@ -213,9 +219,11 @@ class GraphRuntime:
         admitted: asyncio.Future[RunHandle],
     ) -> None:
         try:
-            await self._clear(thread_id, left)
+            if left is not None or thread_id in self._unfreed:
+                await self._clear(thread_id, left)
             ready = await admission()
         except BaseException as error:
+            place.coming = None
             self._places.free(thread_id, place)
             if not isinstance(error, Exception):
                 admitted.cancel()
@@ -223,13 +231,15 @@ class GraphRuntime:
             if not admitted.done():  # else whoever asked for it was cancelled
                 admitted.set_exception(error if isinstance(error, Llm4sError) else RunCrashed(cause=error))  # R4.22
             return
+        place.coming = None
         await self._drive(ready, place, admitted)
 
     async def _drive(self, ready: Admitted, place: Place, admitted: asyncio.Future[RunHandle]) -> None:
         thread_id, run_id = ready.drafts.thread_id, ready.drafts.run_id
-        control = RunControl(place.loop)
+        loop = place.loop
+        control = RunControl(loop)
         handle = place.handle = RunHandle(thread_id, run_id, control, self._events_of, ready.opening)
-        loop = place.loop  # and not the place, which holds the lease: what a run leaves is freed at once, and not by the collector
+        # Given the loop and not the place, which holds the lease: what a run leaves is freed at once, and not by the collector.
         lease = place.lease = self._leases.keep(thread_id, ready.token, lambda: not loop.is_closed())
         with self._lock:
             self._held.pop(thread_id, None)

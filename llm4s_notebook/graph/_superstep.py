@@ -14,11 +14,12 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Final
 
 from ..errors import InvalidRoute
 from ._breakpoint import held_before
 from ._check import check_result, failure_of, route_problems
+from ._config import RunConfig
 from ._context import RunContext, RunVoice
 from ._execution import Execution, Task
 from ._outcome import Ending, TaskResult
@@ -26,6 +27,9 @@ from ._plan import NodeSpec
 from ._state import ThreadState
 
 _NOTHING_RECORDED: Mapping[str, TaskResult] = {}
+_NO_CONTEXT: Final = RunContext(RunVoice(RunConfig()), "", "", "", 0)
+_NO_STATE: Final = ThreadState({}, {})
+"""For functions that have no parameter for it."""
 _MAX_THREADS = 512
 _THREADS_EXIST = sys.platform != "emscripten"
 
@@ -96,7 +100,8 @@ class Superstep:
             if not self._settled(task):
                 self.results[task.id] = await self._alone(task)
             return [self.results[task.id]]
-        due = [task for task in frontier if not self._settled(task)]
+        all_run = not self._recorded and not self._voice.config.interrupt_before
+        due = [task for task in frontier if (all_run and task.replay is None) or not self._settled(task)]
         if len(due) == 1:
             [task] = due
             self.results[task.id] = await self._alone(task)
@@ -150,27 +155,29 @@ class Superstep:
     async def _together(self, due: Iterator[Task], count: int) -> None:
         loop = asyncio.get_running_loop()
         limit = min(self._voice.config.budgets.max_concurrency, count)
-        own: set[asyncio.Task[None]] = set()
+        begun = out = 0
         over: asyncio.Future[None] = loop.create_future()
         create, one, tasks, stoppable = loop.create_task, self._one, self._tasks, self._running
 
-        def begin(count: int) -> None:
-            for task in itertools.islice(due, count):
+        def begin(number: int) -> None:
+            nonlocal begun
+            for task in itertools.islice(due, number):
                 running = tasks[task.id] = create(one(task), name=f"task {task.id} of node {task.node}")
-                own.add(running)
+                begun += 1
                 stoppable.add(running)
                 running.add_done_callback(ended)
 
         def ended(running: asyncio.Task[None]) -> None:
-            own.discard(running)
+            nonlocal out
             stoppable.discard(running)
+            out += 1
             if limit < count:
                 begin(1)
-            if not own and not over.done():
+            if out == begun and not over.done():
                 over.set_result(None)
 
         begin(limit)
-        while own:
+        while out < begun:
             try:
                 await over
             except asyncio.CancelledError:
@@ -178,7 +185,7 @@ class Superstep:
                 over = loop.create_future()
                 for _ in due:  # nothing more is started
                     pass
-                for running in list(own):
+                for running in list(tasks.values()):
                     running.cancel()
         if self._interrupted:
             raise asyncio.CancelledError
@@ -222,11 +229,11 @@ class Superstep:
         execution, voice, id, node = self.execution, self._voice, task.id, task.node
         plan = execution.plan
         spec = plan.nodes[node]
-        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep)
+        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep) if spec.takes_context else _NO_CONTEXT
         voice.active[id] = node
         try:
             given = None if spec.codec.unit else spec.codec.decode(task.input)
-            state = ThreadState(plan.keys, execution.slots)
+            state = ThreadState(plan.keys, execution.slots) if spec.takes_state else _NO_STATE
             if spec.threaded:
                 returned = await call_in_thread(spec, given, state, context)
             else:

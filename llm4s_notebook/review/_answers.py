@@ -14,4 +14,4 @@ def pairs(answers: Answers) -> tuple[Pair, ...]:
 
     Raises: ConfigError for anything else than ids and values.
     """
-    return given_answers(answers).pairs
+    return given_answers(answers)

@@ -351,12 +351,47 @@ async def test_an_interrupted_claim_or_read_leaves_the_store_usable(store: Sqlit
         if head.claim is not None:
             assert head.checkpoint_id == f"run/{number}"
             await store.release("t", head.claim.token)
-        if store._arriving:
+        if any(one() for one in store._coming.values()):
             gc.collect()  # the frame that was interrupted
-        assert not store._arriving
+        assert not any(one() for one in store._coming.values())
         if not interrupted:
             break
         if head.checkpoint_id != f"run/{number}":
             number -= 1
     assert at > 200
     assert number > 5
+
+
+async def test_a_claim_that_was_announced_waits_for_others_only(store: SqliteCheckpointer) -> None:
+    """D18: alone it is written at once; where others are coming, or nobody knows, one turn of the loop is waited; one that never came is
+    forgotten."""
+    turns: list[int] = []
+
+    def claims(number: int, thread: str) -> None:
+        call = store.claim_and_commit(
+            thread, "run", 3600, Commit(token=0, checkpoints=(draft(clock, number, thread=thread),), release=True)
+        )
+        turns.append(0)
+        try:
+            while call.send(None) is None:
+                turns[-1] += 1
+        except StopIteration:
+            return
+
+    claims(1, "t")
+    announced = store.expecting("t")
+    claims(2, "t")
+    announced, others = store.expecting("t"), store.expecting("u")
+    claims(3, "t")
+    assert turns == [1, 0, 1]
+    claims(1, "u")
+    del others
+    announced = store.expecting("t")
+    claims(4, "t")
+    never = store.expecting("v")
+    del never
+    announced = store.expecting("t")
+    claims(5, "t")
+    assert turns[3:] == [0, 0, 0]
+    assert announced is not None
+    assert not store._coming

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import cProfile
+import gc
 import json
 import pstats
 import subprocess
@@ -126,6 +127,21 @@ async def test_turns_of_many_threads_share_transactions(tmp_path: Path) -> None:
         count = sum(one.startswith("COMMIT") for one in transactions)
         assert 0 < count < 200
         assert len(await store.threads(limit=1000)) == 200
+
+
+async def test_runs_that_are_over_leave_nothing_to_the_garbage_collector(runtime: GraphRuntime) -> None:
+    """performance.md W6: an outcome, with the thousand that wait, is gone with its last reader and not some collections later."""
+    made = fan()
+    held = await runtime.run("t", made.graph, [f"ask {n}" for n in range(50)])
+    waiting = ids(held)
+    gc.collect()
+    gc.disable()
+    try:
+        for id in waiting[:40]:
+            await (await runtime.resume("t", made.graph, {id: True}))
+        assert gc.collect() <= 40  # of what a run is made of, more than twenty objects
+    finally:
+        gc.enable()
 
 
 def test_a_process_that_answers_loads_little() -> None:

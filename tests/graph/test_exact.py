@@ -371,3 +371,41 @@ def test_what_is_too_deep_to_be_read_is_refused(levels: int) -> None:
     for declared, deep in ((Any, value), (Home, Home((), None, value))):
         with pytest.raises(EncodeError):
             Codec[Any](declared).encode(deep)
+
+
+@pytest.mark.parametrize(
+    ("declared", "values"),
+    [
+        (int, [0, -7, 10**30, 10**4299]),
+        (str, ["", "plain", 'q"\\\n\u2028é', "x" * 5000]),
+        (int | None, [1, None, 2]),
+        (int, [1, True]),
+        (bool, [True, False]),
+        (Any, ["a", 1, True, None, {"deep": [1.5, {}]}, [[]]]),
+        (Cat, [Cat("a"), Cat("b", 3)]),
+        (float, [1.5, 2.0]),
+        (str, []),
+    ],
+)
+def test_payloads_together_are_written_as_each_alone(declared: Any, values: list[Any]) -> None:
+    """D4, R1.23: the texts of a fan-out are those of its payloads, and what the values decode to."""
+    codec = Codec[Any](declared)
+    texts = codec.encode_all(values)
+    assert texts == [codec.encode(value) for value in values]
+    assert [codec.decode(text) for text in texts] == values
+
+
+@pytest.mark.parametrize(
+    ("declared", "values"),
+    [(str, ["fine", "\ud800"]), (int, [1, "2"]), (int, [1, 10**4300]), (Any, [1, float("nan")]), (str, ["a", None])],
+)
+def test_one_bad_payload_among_many_is_refused(declared: Any, values: list[Any]) -> None:
+    """D4, R3.3: as it is alone."""
+    codec = Codec[Any](declared)
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        with pytest.raises(EncodeError):
+            codec.encode_all(values)
+    finally:
+        sys.set_int_max_str_digits(limit)

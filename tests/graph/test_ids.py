@@ -8,7 +8,7 @@ import pytest
 
 from llm4s_notebook.checkpoint import CheckpointDraft, Checkpointer, Commit
 from llm4s_notebook.errors import InvalidResume, NodeFailed, PendingInterrupts
-from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, RunConfig, RunContext, events
+from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, RunConfig, RunContext, Suspend, events
 
 from .graphs import ITEMS, LOG, asking, chain, fan, ids, names, output, until
 
@@ -144,3 +144,41 @@ async def test_a_turn_that_follows_has_interrupts_of_other_ids(runtime: GraphRun
         await runtime.resume("t", graph, {"0.0": True})
     assert caught.value.problems[0].code == "answered"
     assert ids(await runtime.pending("t", graph)) == ["2.0"]
+
+
+class Name(str):
+    """A text of a class of its own, as a program may keep its names."""
+
+    __slots__ = ()
+
+
+async def test_a_node_and_a_join_may_be_named_by_a_class_made_from_str(runtime: GraphRuntime, store: Checkpointer) -> None:
+    """R1.1, R1.35: what is stored of them is a plain text."""
+    builder = GraphBuilder("g", version="1")
+    end = builder.declare(Name("end"))
+    join = builder.dynamic_join(Name("all"), end)
+    later = builder.declare_resume(Name("later"), question=int, answer=int)
+
+    @builder.node(Name("ask"), routes=later)
+    async def ask(n: int) -> Suspend[int, int]:
+        return Suspend(n, later)
+
+    @builder.implement(later, writes=LOG)
+    async def answered(given: Resumed[int, int]) -> Command:
+        return Command().update(LOG, f"{given.question} {given.answer}")
+
+    @builder.implement(end)
+    async def ends() -> None: ...
+
+    @builder.node(Name("start"), routes=[join, ask])
+    async def start() -> Command:
+        return Command().fan_out(join, ask, [1, 2])
+
+    graph = builder.compile(start, output=lambda state: state[LOG])
+    held = await runtime.run("t", graph, None)
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.entries[("parked", "1.0")] == (
+        b'{"node":"later","question":1,"slot_join":"all","slot_task":"0.0","origin_task":"1.0","origin_node":"ask"}'
+    )
+    assert output(await (await runtime.resume("t", graph, dict.fromkeys(ids(held), 7)))) == ["1 7", "2 7"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer, CheckpointStatus
-from llm4s_notebook.errors import Llm4sError, NodeFailed, RunCancelled, ThreadBusy
+from llm4s_notebook.errors import InvalidResume, Llm4sError, NodeFailed, NotSuspended, PendingInterrupts, RunCancelled, ThreadBusy
 from llm4s_notebook.graph import (
     Command,
     CompiledGraph,
@@ -134,9 +134,10 @@ async def test_a_turn_stopped_at_random_moments_ends_as_if_it_had_not_been(store
 @pytest.mark.parametrize("winner_waits", [False, True])
 async def test_of_two_resumes_that_read_the_same_checkpoint_one_is_taken(failing: FailingStore, winner_waits: bool) -> None:
     """R6.22, R6.23, F41: the loser is ThreadBusy whether the winner still runs or is done; its answer is not consumed."""
-    first, second = GraphRuntime(failing), GraphRuntime(failing)
+    second = GraphRuntime(failing)
     made = fan()
-    await first.run("t", made.graph, ["ask a", "ask b"])
+    await second.run("t", made.graph, ["ask a", "ask b"])
+    first = GraphRuntime(failing)
     answers: list[Any] = []
 
     async def wins() -> None:
@@ -153,6 +154,55 @@ async def test_of_two_resumes_that_read_the_same_checkpoint_one_is_taken(failing
     resumed = [r.event for r in await failing.events_after("t", 0) if isinstance(r.event, events.RunResumed)]
     assert resumed == [events.RunResumed(("1.0",))]
     assert output(await (await first.resume("t", made.graph, {"1.1": True}))) == ["planned", "ask a:True", "ask b:True", "summ"]
+
+
+async def test_who_goes_on_from_what_the_runtime_holds_is_told_what_came_between(failing: FailingStore) -> None:
+    """R6.22, R6.23, F41, D17: such a resume reads nothing before its claim; where that is refused it reads, and is judged by that."""
+    first, second = GraphRuntime(failing), GraphRuntime(failing)
+    made = fan()
+    await first.run("t", made.graph, ["ask a", "ask b", "ask c"])
+
+    async def answers() -> None:
+        await (await second.resume("t", made.graph, {"1.0": True}))
+
+    failing.before_claim = answers
+    with pytest.raises(InvalidResume) as caught:
+        await first.resume("t", made.graph, {"1.0": False, "1.1": False})
+    assert [(one.interrupt_id, one.code) for one in caught.value.problems] == [("1.0", "answered")]
+    assert (made.ran["approve ask a"], made.ran["approve ask b"]) == (1, 0)
+
+    await (await first.resume("t", made.graph, {"1.1": True}))
+
+    async def answers_the_last() -> None:
+        await (await second.resume("t", made.graph, {"1.2": True}))
+
+    failing.before_claim = answers_the_last
+    with pytest.raises(NotSuspended):
+        await first.resume("t", made.graph, {"1.2": True})
+
+    async def asks() -> None:
+        await second.run("t", made.graph, ["ask d"])
+
+    await first.run("t", made.graph, ["e"])
+    failing.before_claim = asks
+    with pytest.raises(PendingInterrupts):
+        await first.start("t", made.graph, ["f"])
+    assert made.ran["f"] == 0
+
+
+async def test_a_thread_begun_anew_is_not_taken_for_the_one_that_is_held(failing: FailingStore) -> None:
+    """R6.22, D17: under the same run id its checkpoints have the same ids; the token tells them apart."""
+    first, second = GraphRuntime(failing), GraphRuntime(failing)
+    made = fan()
+    config = RunConfig(run_id="fixed")
+    await first.run("t", made.graph, ["ask a"], config)
+    await second.delete_thread("t")
+    await second.run("t", made.graph, ["ask b"], config)
+    assert output(await (await first.resume("t", made.graph, {"1.0": True}))) == ["planned", "ask b:True", "summ"]
+    await second.delete_thread("t")
+    await second.run("t", made.graph, ["c"], config)
+    done = await first.run("t", made.graph, ["d"])
+    assert output(done) == ["planned", "C", "summ", "planned", "D", "summ"]
 
 
 async def test_of_two_starts_and_two_recovers_one_is_admitted(failing: FailingStore) -> None:

@@ -17,14 +17,14 @@ class Insert:
         self._one = f"INSERT INTO {into} VALUES ({values})"
         self._several = f"{self._one}{f', ({values})' * (_AT_ONCE - 1)}"
 
-    def add(self, connection: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:
+    def add(self, cursor: sqlite3.Cursor, rows: Sequence[Sequence[Any]]) -> None:
         """One after the other, in that order."""
         whole = len(rows) - len(rows) % _AT_ONCE
         if whole:
             groups = [(*chain.from_iterable(rows[at : at + _AT_ONCE]),) for at in range(0, whole, _AT_ONCE)]
-            connection.executemany(self._several, groups)
+            cursor.executemany(self._several, groups)
         if whole < len(rows):
-            connection.executemany(self._one, rows[whole:] if whole else rows)
+            cursor.executemany(self._one, rows[whole:] if whole else rows)
 
 
 def blob(text: bytes) -> bytearray | bytes:

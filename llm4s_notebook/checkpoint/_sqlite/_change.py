@@ -14,6 +14,7 @@ from ._commit import apply
 from ._thread_row import Lease, ThreadRow
 from ._trouble import Damage
 
+_USUAL_TOKEN = "UPDATE llm4s_meta SET last_token = ? WHERE id = 1 AND last_token = ?"
 _NEXT_TOKEN = "UPDATE llm4s_meta SET last_token = last_token + 1 WHERE id = 1 RETURNING last_token"
 _CLAIM = "UPDATE llm4s_thread SET token = ?, holder = ?, expires_at = ?, process = ? WHERE id = ?"
 _RENEW = "UPDATE llm4s_thread SET expires_at = ? WHERE id = ?"
@@ -22,12 +23,13 @@ _END = "DELETE FROM llm4s_thread WHERE id = ?"
 
 
 class Wanted(NamedTuple):
-    """A lease as it is asked for, at time `now`."""
+    """A lease as it is asked for, at time `now`. `last_token`: what this store granted last, most likely the last one of all."""
 
     holder: str
     now: datetime
     ttl: float
     process: str | None
+    last_token: int
 
 
 def claim(
@@ -69,7 +71,9 @@ def _applied(connection: sqlite3.Connection, known: ThreadRow, given: Commit, le
 
 
 def _grant(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Claim, Lease]:
-    token: int = connection.execute(_NEXT_TOKEN).fetchone()[0]
+    token = wanted.last_token + 1
+    if not connection.execute(_USUAL_TOKEN, (token, wanted.last_token)).rowcount:
+        token = connection.execute(_NEXT_TOKEN).fetchone()[0]
     granted = Claim(token, wanted.holder, wanted.now + timedelta(seconds=wanted.ttl))
     return granted, (token, wanted.holder, to_microseconds(granted.expires_at), wanted.process)
 

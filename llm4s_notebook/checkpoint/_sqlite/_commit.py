@@ -40,7 +40,9 @@ _FREES = f"""UPDATE llm4s_thread SET latest = ?, updated_at = ?, next_event = ?,
 _OF_CHECKPOINT = """thread, number, run, parent, status, created_at, superstep, format, token, first_event, last_event, body, small,
     events, journal"""
 _CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.join('?' * 15)})"
-_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, name, parent_run, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_OF_A_RUN = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run) VALUES ({', '.join('?' * 16)})"
+_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run, name, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_BY_LENGTH: Final = {15: _CHECKPOINT, 16: _OF_A_RUN, 19: _UNUSUAL}
 _OF_ROW = "id, thread, born, died, place, list, section, name, position"
 _ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
 _EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
@@ -50,7 +52,6 @@ _PARKED = Insert("llm4s_parked (id, value)", "?, ?")
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
 _CLOSE_RUN = "UPDATE llm4s_row SET died = ? WHERE id BETWEEN ? AND ?"
-_USUALLY: Final = (None, None, None, None)
 _OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
 _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
@@ -58,6 +59,7 @@ _WRITE = Insert("llm4s_write (thread, task_id, node_id, body)", "?, ?, ?, ?")
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MANY: Final = 64  # operations of a patch
 _NUMBER: Final = 1
+_MOST: Final = _small.MOST - _small.LEAST
 _LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
 _EVENTS: Final = 13
 _USUAL: Final = {Set, Unset, Append}
@@ -82,8 +84,8 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
 
     Raises: CheckpointConflict, InvalidCommit, before anything of it is changed but by a retraction.
     """
-
-    last = row.latest.number if row.latest else 0
+    latest, settled, checkpoints = row.latest, row.settled, given.checkpoints
+    last = latest.number if latest is not None else 0
 
     def known(checkpoint_id: str) -> bool:
         if not row.key:
@@ -96,57 +98,64 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
                 return False
         return find(connection, row.key, checkpoint_id) is not None
 
-    for draft in given.checkpoints:
-        if not isinstance(draft.header.id, str) or not isinstance(draft.header.run_id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - what a caller should not hand over, but can
-            raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {draft.header.id!r}", thread_id=row.thread_id)
-    check_commit(row.thread_id, given, latest=row.checkpoint_id, settled=row.settled_id, known=known)
-    before = (row.key, row.token, row.latest.number if row.latest else None, row.next_event, row.writes)
+    for draft in checkpoints:
+        header = draft.header
+        if type(header.id) is not str or type(header.run_id) is not str:  # what a caller should not hand over, but can
+            raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {header.id!r}", thread_id=row.thread_id)
+    check_commit(
+        row.thread_id,
+        given,
+        latest=latest.id if latest is not None else None,
+        settled=settled.id if settled is not None else None,
+        latest_token=row.latest_token,
+        known=known,
+    )
+    before = (row.key, row.token, last or None, row.next_event, row.writes)
     was = (row.settled, row.graph, row.status, row.created_at, row.named)
     if lease is not None:
         row.take(lease)
-    newest = row.latest
     if given.retract:
         row.live = drop_turn(connection, row.key, row.settled.number if row.settled else 0)
         row.forget()
         row.latest, row.run_id = row.settled, None  # whose entries are the base, and whose run need not be this one
         if row.settled is None:
             row.pieces, row.size, row.heads = {}, 0, Heads(none=True)
-    dropped = bool(given.checkpoints and row.writes)
-    if given.checkpoints:
-        row.writes = 0
+    dropped = 0
+    if checkpoints:
+        dropped, row.writes = row.writes, 0
         row.look(connection)
-    work = _Work(connection, row, newest.number if newest else 0)
-    if given.checkpoints:
-        try:
-            for draft in given.checkpoints:
-                work.checkpoint(draft)
-        except InvalidCommit as error:
-            raise InvalidCommit(reason=error.reason, thread_id=row.thread_id) from None
+    work = _Work(connection, row, last)
+    try:
+        for draft in checkpoints:
+            work.checkpoint(draft)
+    except InvalidCommit as error:
+        raise InvalidCommit(reason=error.reason, thread_id=row.thread_id) from None
     row.writes += len(given.writes)
     if given.events:
         work.events(given)
 
     if row.entries > MOST_ENTRIES:
         raise InvalidCommit(reason="the thread has too many entries", thread_id=row.thread_id)
-    now = (row.latest.number if row.latest else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
-    turn = (row.settled, row.graph, row.status, row.created_at, row.named)
-    rest = (row.settled.number if row.settled else None, row.graph, row.status, row.created_at, row.named)
+    latest, settled = row.latest, row.settled
+    now = (latest.number if latest is not None else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
+    rest = (settled.number if settled is not None else None, row.graph, row.status, row.created_at, row.named)
+    cursor = connection.cursor()
     if given.release:
         row.free()
-        changed = connection.execute(_FREES, (*now, *rest, *before)).rowcount
+        changed = cursor.execute(_FREES, (*now, *rest, *before)).rowcount
     elif lease is not None:
-        changed = connection.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
-    elif turn == was:
-        changed = connection.execute(_STEP, (*now, *before)).rowcount
+        changed = cursor.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
+    elif (settled, row.graph, row.status, row.created_at, row.named) == was:
+        changed = cursor.execute(_STEP, (*now, *before)).rowcount
     else:
-        changed = connection.execute(_TURN, (*now, *rest, *before)).rowcount
+        changed = cursor.execute(_TURN, (*now, *rest, *before)).rowcount
     if not changed:
         return False
     if dropped:
         drop_writes(connection, row.key)
-    work.write()
+    work.write(cursor)
     if given.writes:
-        _WRITE.add(connection, [(row.key, write.task_id, write.node_id, blob(write.body)) for write in given.writes])
+        _WRITE.add(cursor, [(row.key, write.task_id, write.node_id, blob(write.body)) for write in given.writes])
     return True
 
 
@@ -168,15 +177,15 @@ class _Work:
     # -- in memory ---------------------------------------------------------------------------------------------------
 
     def checkpoint(self, draft: CheckpointDraft) -> None:
-        row, header = self.row, draft.header
-        first = row.latest is None and not self.newest
-        number, name = place(header.run_id, header.id, self.newest)
+        row, header, run_id = self.row, draft.header, draft.header.run_id
+        parent = row.latest
+        number, name = place(run_id, header.id, self.newest)
         self.step = _Step()
         self.steps.append(self.step)
-        self.patch(draft.patch, number, first)
-        run = self._run(header.run_id, (header.graph_id, header.graph_version, header.fingerprint))
-        parent = row.latest
-        row.latest = Mark(number, run, name, header.id)
+        if draft.patch:
+            self.patch(draft.patch, number, first=parent is None and not self.newest)
+        run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
+        latest = row.latest = Mark(number, run, name, header.id)
         row.latest_token = row.token
         self.newest = number
         if name is not None:
@@ -187,18 +196,21 @@ class _Work:
         if row.created_at is None:
             row.created_at = created_at
         if status >= 2:  # settled
-            row.settled = row.latest
+            row.settled = latest
         journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
-        parent_run = parent.run if parent and parent.run != run else None
-        parent_name = parent.name if parent else None
+        parent_number = parent_run = parent_name = None
+        if parent is not None:
+            parent_number, parent_name = parent.number, parent.name
+            parent_run = parent.run if parent.run != run else None
         first_event = row.next_event
         values: list[Any] = [
-            row.key, number, run, parent.number if parent else None, status, created_at, header.superstep, header.format, row.token,
+            row.key, number, run, parent_number, status, created_at, header.superstep, header.format, row.token,
             first_event, first_event - 1, blob(header.body), bytearray().join(self.pieces.values()), None, blob(journal),
         ]  # fmt: skip
-        unusual = (name, parent_run, parent_name, refs)
-        if unusual != _USUALLY:
-            values += unusual
+        if name is not None or parent_name is not None or refs is not None:
+            values += (parent_run, name, parent_name, refs)
+        elif parent_run is not None:
+            values.append(parent_run)
         self.checkpoints.append(values)
 
     def _run(self, run_id: str, graph_text: tuple[str, str, str]) -> int:
@@ -225,11 +237,12 @@ class _Work:
             return
         if len(places) > _MANY and len(places) * 4 > row.live:  # most of what lies in rows
             row.heads.gather(self.connection, row.key)
+        heads = row.heads.all
         for op, at in zip(patch, places, strict=True):
             if type(op) is not Append:
                 if at in pieces:
                     row.size -= len(pieces.pop(at))
-                else:
+                elif heads is None or at in heads:
                     self._end(at, number)
         for op, at in zip(patch, places, strict=True):
             if type(op) is Set:
@@ -295,8 +308,8 @@ class _Work:
 
     def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
         row, (section, name) = self.row, at
-        # lists of threads read what is parked, and no checkpoint; of the rest, what cannot fit is told from the letters alone
-        if not first and section != PARKED and row.size + _small.LEAST + len(section) + len(name) + len(value) <= _small.MOST:
+        # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
+        if not first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and row.size + len(piece) <= _small.MOST:
                 row.size += len(piece)
@@ -323,39 +336,43 @@ class _Work:
 
     def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
-        row = self.row
+        row, born = self.row, self.step.born
         if self.last_row is None:
             highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
             self.last_row = highest or 0
         at = self.last_row = self.last_row + 1
-        row.entries += 1
+        place = row.entries = row.entries + 1
         row.live += 1
-        place = (at, row.key, FIRST_SEQ + number, row.entries, of, section, name, position)
+        key, born_at = row.key, FIRST_SEQ + number
         if value is None:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
         elif section == PARKED:
-            self.step.born.append(place)
+            born.append((at, key, born_at, place, of, section, name, position))
             self.parked.append((at, blob(value)))
         elif len(value) < LEAST:
-            self.step.born.append((*place, blob(value)))
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
         else:
             if self.texts is None:
                 self.texts = Texts()
             part = self.texts.place(value, at)
-            if part is None and position == VALUE_HEAD:  # a task's input, say
+            if part is not None:
+                born.append((at, key, born_at, place, of, section, name, position, *part))
+                return at
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
+            if position == VALUE_HEAD:  # a task's input, say
                 row.remember(at, value)
-            self.step.born.append((*place, blob(value)) if part is None else (*place, *part))
         return at
 
     def events(self, given: Commit) -> None:
         """Number the events inside the commit, one behind the other (R6.21)."""
         row, drafts = self.row, given.events
         first = row.next_event
-        at = row.updated_at if given.checkpoints else to_microseconds(drafts[0].timestamp)
+        since = given.checkpoints[-1].header.created_at if given.checkpoints else drafts[0].timestamp
+        at = row.updated_at if given.checkpoints else to_microseconds(since)
         assert at is not None
         number = row.latest.number if row.latest else 0
         try:
-            data = to_text(drafts, at, row.run_id, number, given.checkpoints[-1].header.created_at if given.checkpoints else None)
+            data = to_text(drafts, at, row.run_id, number, since)
         except (TypeError, ValueError) as error:
             if isinstance(error, UnicodeError):
                 raise
@@ -369,22 +386,21 @@ class _Work:
 
     # -- into the file -----------------------------------------------------------------------------------------------
 
-    def write(self) -> None:
-        connection = self.connection
+    def write(self, cursor: sqlite3.Cursor) -> None:
         for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
-            born_at = FIRST_SEQ + checkpoint[_NUMBER]
             for first, last in runs(step.closed) if step.closed else ():
+                born_at = FIRST_SEQ + checkpoint[_NUMBER]
                 if first == last:
-                    connection.execute(_CLOSE, (born_at, first))
+                    cursor.execute(_CLOSE, (born_at, first))
                 else:
-                    connection.execute(_CLOSE_RUN, (born_at, first, last))
+                    cursor.execute(_CLOSE_RUN, (born_at, first, last))
             for statement, values in step.changes:
-                connection.execute(statement, values)
+                cursor.execute(statement, values)
             for width, rows in groupby(step.born, len) if step.born else ():
-                _BY_WIDTH[width].add(connection, [*rows])
+                _BY_WIDTH[width].add(cursor, [*rows])
         if self.parked:
-            _PARKED.add(connection, self.parked)
+            _PARKED.add(cursor, self.parked)
         for checkpoint in self.checkpoints:
-            connection.execute(_CHECKPOINT if len(checkpoint) == 15 else _UNUSUAL, checkpoint)
+            cursor.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
         if self.event is not None:
-            connection.execute(_EVENT, self.event)
+            cursor.execute(_EVENT, self.event)

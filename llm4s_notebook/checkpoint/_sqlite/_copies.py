@@ -30,6 +30,7 @@ class Texts:
     def __init__(self) -> None:
         self._ended: list[tuple[bytes, int]] = []
         self._places: dict[bytes, Part] = {}
+        self._new: dict[bytes, int] = {}  # whole values of rows that this commit brings
 
     def ended(self, value: bytes, row: int) -> None:
         """The row with that value is closed by this commit."""
@@ -42,23 +43,25 @@ class Texts:
 
     def place(self, value: bytes, row: int) -> Part | None:
         """Where the value lies already, or None: then it lies in `row` from now on."""
-        found = self._places.get(value)
-        if found is not None:
-            return found
+        if value in self._places:
+            return self._places[value]
+        if value in self._new:
+            return Part(self._new[value], 0, len(value))
         for text, other in self._ended:
             at = text.find(value)
             if at >= 0:
                 found = self._places[value] = Part(other, at, len(value))
                 return found
-        self._places[value] = Part(row, 0, len(value))
+        self._new[value] = row
         return None
 
     def cut(self, text: bytes) -> tuple[bytes, bytes | None]:
         """The text without what lies elsewhere, and the references that make it whole again."""
-        if len(text) < LEAST or not self._places or len(text) * len(self._places) > _PATIENCE:
+        known = len(self._places) + len(self._new)
+        if len(text) < LEAST or not known or len(text) * known > _PATIENCE:
             return text, None
         found: list[tuple[int, Part]] = []
-        for value, part in self._places.items():
+        for value, part in (*self._places.items(), *((value, Part(row, 0, len(value))) for value, row in self._new.items())):
             at = text.find(value)
             while at >= 0:
                 found.append((at, part))

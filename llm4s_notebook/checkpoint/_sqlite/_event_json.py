@@ -5,19 +5,42 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
+
+import msgspec.json
 
 from .._clock import from_microseconds, to_microseconds
-from .._event import CheckpointCommitted, EventDraft, EventRecord, RunEvent, TaskSuspended, event_from_json
+from .._event import (
+    CheckpointCommitted,
+    Custom,
+    EventDraft,
+    EventRecord,
+    RunCancelled,
+    RunCompleted,
+    RunEvent,
+    RunFailed,
+    RunRecovered,
+    RunResumed,
+    RunStarted,
+    RunSuspended,
+    RunTimedOut,
+    StateUpdated,
+    TaskCompleted,
+    TaskFailed,
+    TaskSuspended,
+    ThreadForked,
+    ThreadSeeded,
+    event_from_json,
+)
 from ._naming import number_of
 
-_CODES: Final = {
-    "RunStarted": "start", "RunRecovered": "recover", "RunResumed": "resume", "TaskCompleted": "done", "TaskFailed": "fail",
-    "TaskSuspended": "park", "CheckpointCommitted": "step", "RunSuspended": "wait", "RunCompleted": "end", "RunFailed": "failed",
-    "RunCancelled": "cancel", "RunTimedOut": "timeout", "Custom": "note", "ThreadSeeded": "seed", "ThreadForked": "fork",
-    "StateUpdated": "edit",
+_CODES: Final[dict[type[RunEvent], str]] = {
+    RunStarted: "start", RunRecovered: "recover", RunResumed: "resume", TaskCompleted: "done", TaskFailed: "fail",
+    TaskSuspended: "park", CheckpointCommitted: "step", RunSuspended: "wait", RunCompleted: "end", RunFailed: "failed",
+    RunCancelled: "cancel", RunTimedOut: "timeout", Custom: "note", ThreadSeeded: "seed", ThreadForked: "fork",
+    StateUpdated: "edit",
 }  # fmt: skip
-_KINDS: Final = {code: name for name, code in _CODES.items()}
+_KINDS: Final = {code: kind.__name__ for kind, code in _CODES.items()}
 _FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "recover": ("from_checkpoint", "principal"), "start": ("principal",), "resume": ("answered", "principal"), "fail": ("message",),
     "park": ("interrupt_id",), "step": ("superstep",), "wait": ("interrupts",), "failed": ("message",),
@@ -25,75 +48,102 @@ _FIELDS: Final[dict[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _OPTIONAL: Final = ("principal", "payload", "as_node")  # which may be missing at the end
 _LISTS: Final = ("resume", "wait")  # whose first field is a list of ids
+_LONG: Final = 256
 _quote = json.encoder.encode_basestring
+_quote_long = msgspec.json.Encoder().encode  # a sixth of the time, where many ids are one text
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int, moment: datetime | None = None) -> str:
-    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds, which is `moment`.
+def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: int, since: datetime | None = None) -> str:
+    """Of events of `run_id` and checkpoint `number` nothing else is said; times count from `at` microseconds, which is `since`.
 
     Put together by hand: this is on the way of every commit.
 
     Raises: TypeError, ValueError for a payload that is not JSON.
     """
     made: list[str] = []
-    checkpoints: dict[str | None, str] = {}
-    if run_id is not None and number > 1:  # most are of the last two
-        checkpoints[f"{run_id}/{number}"], checkpoints[f"{run_id}/{number - 1}"] = ",0", ",1"
-    since = 0
+    moment, passed = since, 0
+    checkpoint_id, checkpoint = None, ",null"
     for draft in drafts:
-        event = draft.event
-        code = _CODES[type(event).__name__]
+        event, task_id, node_id = draft.event, draft.task_id, draft.node_id
+        code, fields = _WRITTEN[type(event)]
         if draft.timestamp is not moment:  # what is told together happened at one time
             moment = draft.timestamp
-            since = to_microseconds(moment) - at
-        line = f'["{code}",{since}'
-        task_id, node_id, checkpoint_id = draft.task_id, draft.node_id, draft.checkpoint_id
-        own = _own(code, event) if code in _FIELDS else None
-        other = draft.run_id != run_id
-        left = 4 if other else 3 if own else 2 if node_id is not None else 1 if task_id is not None else 0
-        if left or checkpoint_id is not None:
-            if checkpoint_id not in checkpoints:
-                checkpoints[checkpoint_id] = _checkpoint(checkpoint_id, run_id, number)
-            line += checkpoints[checkpoint_id]
-        if left:
-            line += ",null" if task_id is None else "," + _quote(task_id)
-        if left > 1:
-            line += ",null" if node_id is None else "," + _quote(node_id)
-        if left > 2:
-            line += "," + (own or "null")
-        if other:
-            line += "," + _encode(draft.run_id)
-        made.append(line + "]")
+            passed = to_microseconds(moment) - at
+        if draft.checkpoint_id is not checkpoint_id:
+            checkpoint_id = draft.checkpoint_id
+            checkpoint = _checkpoint(checkpoint_id, run_id, number)
+        own = fields(code, event) if fields is not None else None
+        task = "null" if task_id is None else _quote(task_id)
+        node = "null" if node_id is None else _quote(node_id)
+        # what would be null is left out at the end
+        if draft.run_id != run_id:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node},{own or "null"},{_encode(draft.run_id)}]')
+        elif own is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node},{own}]')
+        elif node_id is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task},{node}]')
+        elif task_id is not None:
+            made.append(f'["{code}",{passed}{checkpoint},{task}]')
+        else:
+            made.append(f'["{code}",{passed}]' if checkpoint_id is None else f'["{code}",{passed}{checkpoint}]')
     return f"[{','.join(made)}]"
 
 
 def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> str:
     if checkpoint_id is None:
         return ",null"
+    if run_id is not None and number > 1:  # most are of the last two
+        if checkpoint_id == f"{run_id}/{number}":
+            return ",0"
+        if checkpoint_id == f"{run_id}/{number - 1}":
+            return ",1"
     found = number_of(run_id, checkpoint_id) if run_id is not None else None
     return f",{number - found}" if found is not None else "," + _quote(checkpoint_id)
 
 
 def _own(code: str, event: RunEvent) -> str | None:
-    """The fields of the kind; a list of ids as one text where that is unambiguous."""
-    if type(event) is CheckpointCommitted and type(event.superstep) is int:
-        return f"[{event.superstep}]"
-    if type(event) is TaskSuspended and type(event.interrupt_id) is str:
-        return f"[{_quote(event.interrupt_id)}]"
+    """The fields of the kind."""
     own = [getattr(event, name) for name in _FIELDS[code]]
-    if code in _LISTS and own[0]:
-        joined = ",".join(own[0])
-        if joined.count(",") == len(own[0]) - 1:
-            own[0] = joined
     while own and own[-1] is None:
         own.pop()
-    if len(own) == 1:
-        if type(own[0]) is int:
-            return f"[{own[0]}]"
-        if type(own[0]) is str:
-            return f"[{_quote(own[0])}]"
+    if len(own) == 1 and type(own[0]) is str:
+        return f"[{_quote(own[0])}]"
     return _encode(own) if own else None
+
+
+def _superstep(code: str, event: RunEvent) -> str | None:
+    superstep = cast(CheckpointCommitted, event).superstep
+    return f"[{superstep}]" if type(superstep) is int else _own(code, event)
+
+
+def _parked(code: str, event: RunEvent) -> str | None:
+    interrupt_id = cast(TaskSuspended, event).interrupt_id
+    return f"[{_quote(interrupt_id)}]" if type(interrupt_id) is str else _own(code, event)
+
+
+def _answered(code: str, event: RunEvent) -> str | None:
+    event = cast(RunResumed, event)
+    ids = _ids(event.answered)
+    return _own(code, event) if ids is None else f"[{ids}]" if event.principal is None else f"[{ids},{_encode(event.principal)}]"
+
+
+def _waiting(code: str, event: RunEvent) -> str | None:
+    ids = _ids(cast(RunSuspended, event).interrupts)
+    return _own(code, event) if ids is None else f"[{ids}]"
+
+
+def _ids(ids: Sequence[str]) -> str | None:
+    """A list of ids as one text, where that is unambiguous and not empty."""
+    joined = ",".join(ids)
+    if not ids or joined.count(",") != len(ids) - 1:
+        return None
+    return _quote_long(joined).decode() if joined[_LONG:] else _quote(joined)
+
+
+_SPECIAL: Final = {"step": _superstep, "park": _parked, "resume": _answered, "wait": _waiting}
+_WRITTEN: Final = {kind: (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for kind, code in _CODES.items()}
+"""What is written of each kind: its code, and what makes the text of its fields."""
 
 
 def _filled(line: Any) -> Any:

@@ -6,8 +6,10 @@ A thread has few of them, but for what is parked, of which there may be thousand
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
+
+from msgspec import Struct
 
 from ._schema import ALIVE, LIST_HEAD, PARKED
 
@@ -18,11 +20,11 @@ _OTHERS = f"{_HEADS} AND section < '{PARKED}' UNION ALL {_HEADS} AND section > '
 _ONE = f"""SELECT id, position FROM llm4s_row INDEXED BY llm4s_row_by_death
     WHERE thread = ? AND died = {ALIVE} AND list = 0 AND section = ? AND name = ?"""
 _LAST = f"SELECT max(position) FROM llm4s_row WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
-_FEW: Final = 64  # that are looked up at once, and remembered of a thread that nobody holds
+_FEW: Final = 64  # that are looked up at once, and remembered of any thread
+_MANY: Final = 4096  # that are remembered of a thread at most
 
 
-@dataclass(slots=True)
-class Head:
+class Head(Struct, gc=False):
     """An entry in rows of its own: the row of its head, and how many items it has (None: not looked up yet, -1: it is one value)."""
 
     row: int
@@ -90,9 +92,24 @@ class Heads:
             self._found = {(section, name): _head(row, position) for section, name, row, position in rows} | known
             self._looked = self._all = self._others = True
 
+    @property
+    def all(self) -> Mapping[tuple[str, str], Head | None] | None:
+        """All of them, kept up to date; None while not all are known."""
+        return self._found if self._all else None
+
+    @property
+    def many(self) -> bool:
+        """True of a thread whose heads are only worth remembering while it is one of the last that were written to."""
+        return len(self._found) > _FEW
+
+    @property
+    def too_many(self) -> bool:
+        """True if even then they are not."""
+        return len(self._found) > _MANY
+
     def few(self) -> None:
-        """Forget what a thread that nobody holds is not worth: one of many may have thousands of heads."""
-        if len(self._found) > _FEW:
+        """Forget what one of many threads is not worth: it may have thousands of heads."""
+        if self.many:
             self._all = False
             self._found = {at: head for at, head in self._found.items() if head is not None and at[0] != PARKED}
             if len(self._found) > _FEW:

@@ -34,7 +34,7 @@ def id_of(run_id: str, number: int, name: str | None) -> str:
 
 def number_in(checkpoint_id: str) -> int | None:
     """The number under which a checkpoint of that id lies, if its name is NULL."""
-    return number_of(checkpoint_id.rpartition("/")[0], checkpoint_id)
+    return _parts(checkpoint_id)[1]
 
 
 def names(checkpoint_id: str) -> list[str]:
@@ -47,11 +47,16 @@ def names(checkpoint_id: str) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=1024)  # one commit asks for the same id several times, and so does the next one for its parent
 def number_of(run_id: str, checkpoint_id: str) -> int | None:
     """`n` of an id `<run id>/<n>` of that run, None for any other."""
-    split = len(run_id)
-    digits = checkpoint_id[split + 1 :]
-    if not checkpoint_id.startswith(run_id) or checkpoint_id[split : split + 1] != "/" or not digits.isdecimal():
-        return None
-    return int(digits) if digits.isascii() and digits[0] != "0" and len(digits) <= _DIGITS else None
+    of, number = _parts(checkpoint_id)
+    return number if of == run_id else None
+
+
+@lru_cache(maxsize=1024)  # one commit asks for the same id several times, and so does the next one for its parent
+def _parts(checkpoint_id: str) -> tuple[str, int | None]:
+    """What stands before the last slash, and the number behind it if it is one."""
+    of, slash, digits = checkpoint_id.rpartition("/")
+    if not slash or not digits.isdecimal() or not digits.isascii() or digits[0] == "0" or len(digits) > _DIGITS:
+        return of, None
+    return of, int(digits)

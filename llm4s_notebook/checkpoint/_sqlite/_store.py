@@ -7,10 +7,9 @@ import os
 import sqlite3
 import time
 import weakref
-from datetime import datetime
 from typing import TypeVar
 
-from .._clock import Clock, SystemClock, from_microseconds
+from .._clock import Clock, SystemClock, to_microseconds
 from .._event import EventRecord, numbered
 from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
@@ -55,8 +54,9 @@ class SqliteCheckpointer:
         self._process = mark.to_text() if mark else None
         self._pid = os.getpid()
         self._watchers = Watchers()
-        self._held: dict[str, datetime] = {}  # threads claimed through this store, and until when
-        self._arriving: weakref.WeakSet[_Arrival] = weakref.WeakSet()  # weak: an interrupt at any step leaves none behind
+        self._held: dict[str, int] = {}  # threads claimed through this store, and until when, in microseconds
+        self._last_token = 0  # granted through this store
+        self._coming: dict[str, weakref.ref[_Coming]] = {}  # claims to come; weak: an interrupt at any step leaves none that lives
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -99,8 +99,9 @@ class SqliteCheckpointer:
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
-            wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process)
+            wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process, self._last_token)
             granted, row, first = _change.claim(connection, self._writer.known(thread_id), thread_id, wanted, commit)
+            self._last_token = granted.token
             self._note(connection, row, commit)
             return granted, first
 
@@ -119,7 +120,7 @@ class SqliteCheckpointer:
     def _renewal(self, thread_id: str, token: int, ttl: float) -> Work[Claim]:
         def work(connection: sqlite3.Connection) -> Claim:
             renewed = _change.renew(connection, thread_id, token, self._clock.now(), ttl)
-            self._held[thread_id] = renewed.expires_at
+            self._held[thread_id] = to_microseconds(renewed.expires_at)
             return renewed
 
         return work
@@ -166,37 +167,64 @@ class SqliteCheckpointer:
     def _note(self, connection: sqlite3.Connection, row: ThreadRow, commit: Commit | None) -> None:
         if row.token is None or row.expires_at is None:
             self._held.pop(row.thread_id, None)
-        elif commit is None or row.thread_id not in self._held or commit.token != row.token:  # a commit under a lease leaves it as it is
-            self._held[row.thread_id] = from_microseconds(row.expires_at)
+        else:
+            self._held[row.thread_id] = row.expires_at
         self._writer.touch(row)
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
 
-    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None, arriving: int = 0) -> T:
+    async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._alone(thread_id, arriving))
+            done = self._writer.attempt(work, lambda: self._alone(thread_id))
             if done is not None:
                 return done
         return await self._writer.call(work)
 
-    async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
-        """Write a claim. Runs that begin together see each other after one turn of the loop, and share their transactions (D18)."""
-        coming = _Arrival()
-        try:
-            self._arriving.add(coming)
-            await asyncio.sleep(0)
-            return await self._write(thread_id, work, commit, arriving=1)
-        finally:
-            self._arriving.discard(coming)
+    def expecting(self, thread_id: str) -> object:
+        """Say that a claim of the thread is to come, as long as somebody keeps what is returned. Runs that begin together share their
+        transactions (D18); a claim that was announced, and no other, need not wait to see whether more are coming."""
+        coming = _Coming()
+        self._coming[thread_id] = weakref.ref(coming)
+        return coming
 
-    def _alone(self, thread_id: str, arriving: int = 0) -> bool:
+    async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
+        """Write a claim. Runs that begin together see each other after one turn of the loop at the latest."""
+        announced = self._coming.get(thread_id)
+        coming = announced() if announced is not None else None
+        alone = coming is not None and (len(self._coming) == 1 or not self._others_come(thread_id))
+        if coming is None:
+            coming = self.expecting(thread_id)
+        try:
+            if not alone:
+                await asyncio.sleep(0)
+            return await self._write(thread_id, work, commit)
+        finally:
+            self._coming.pop(thread_id, None)
+
+    def _others_come(self, thread_id: str) -> bool:
+        """True if a claim of another thread is to come. Looks no further than to the first that still is."""
+        gone: list[str] = []
+        try:
+            for other, coming in self._coming.items():
+                if coming() is None:
+                    gone.append(other)
+                elif other != thread_id:
+                    return True
+        except RuntimeError:  # one has just come, in another thread
+            return True
+        for other in gone:
+            self._coming.pop(other, None)
+        return False
+
+    def _alone(self, thread_id: str) -> bool:
         """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
         held = self._held
-        if len(self._arriving) > arriving:  # more than the caller itself
+        coming = self._coming
+        if coming and (len(coming) > 1 or thread_id not in coming) and self._others_come(thread_id):
             return False
         if len(held) > 1 or (held and thread_id not in held):
-            now = self._clock.now()
+            now = to_microseconds(self._clock.now())
             for other in [one for one, until in held.items() if until <= now and one != thread_id]:
                 del held[other]
         return not held or (len(held) == 1 and thread_id in held)
@@ -335,8 +363,10 @@ class SqliteCheckpointer:
             await asyncio.to_thread(lane.join)
 
 
-class _Arrival:
-    """A claim under way."""
+class _Coming:
+    """A claim that is to come."""
+
+    __slots__ = ("__weakref__",)
 
 
 def _handy(commit: Commit) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from .._clock import from_microseconds
 from .._types import CheckpointStatus, Claim
+from .._value import Value
 from . import _small
 from ._heads import Head, Heads
 from ._naming import id_of
@@ -39,8 +40,7 @@ _TEXTS: Final = 16  # long values remembered
 _LONGEST: Final = 1 << 16  # bytes of one of them
 
 
-@dataclass(slots=True)
-class Mark:
+class Mark(Value, frozen=True):
     """A checkpoint as others refer to it: its number, its run's row, its name there, and its id."""
 
     number: int
@@ -148,7 +148,6 @@ class ThreadRow:
         """Nobody holds the thread. Less is remembered of it from now on: there may be many such."""
         self.token = self.holder = self.expires_at = self.process = None
         self.texts = {}
-        self.heads.few()
 
     # -- what a commit looks up --------------------------------------------------------------------------------------
 

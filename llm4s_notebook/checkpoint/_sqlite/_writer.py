@@ -22,6 +22,7 @@ T = TypeVar("T")
 _log = logging.getLogger("llm4s_notebook.checkpoint")
 _WAIT_FOR_READERS = 1.0  # seconds a retracting commit waits for other readers of the log
 _KNOWN = 1024  # threads of which something is known
+_WIDE = 8  # of these, with many entries in rows: a person answers a thousand questions of one thread, not of a thousand threads
 _TRY_AGAIN = 0.25  # seconds between later attempts
 
 
@@ -32,9 +33,11 @@ class Writer(Lane):
         """`changed` is called with each thread id that was committed to, once it is durable."""
         self._changed = changed
         self._known: dict[str, ThreadRow] = {}  # threads as the last commit or claim left them: the next one starts from there
+        self._wide: dict[str, None] = {}  # those of them with many entries in rows, the last one written to last
         self._fresh: dict[str, ThreadRow] = {}  # the same, of a transaction that is not durable yet
         self._scrub = False  # text was removed in this group
         self._scrub_due = False  # an earlier scrub has still to succeed
+        self._cursor: sqlite3.Cursor | None = None  # one for all beginnings and ends: the connection would make a new one each time
         self.outlives: Lane | None = None
         """Whose connection is closed before this one: of two that close at once neither is the last, and the log stays behind."""
         super().__init__(given, "writer", prepare=True)
@@ -63,14 +66,15 @@ class Writer(Lane):
             return None
         self._fresh.clear()
         self._wait_for(connection, 0.0)
+        cursor = self._cursor or connection.cursor()
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            cursor.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if is_busy(error):
                 return None
             raise
         value = work(connection)
-        connection.execute("COMMIT")
+        cursor.execute("COMMIT")
         self._durable()
         return value
 
@@ -79,9 +83,25 @@ class Writer(Lane):
         known = self._known
         for thread_id, row in self._fresh.items():
             known[thread_id] = row
+            if row.heads.many:
+                self._narrow(row)
             self._changed(thread_id)
         while len(known) > _KNOWN:
             del known[next(iter(known))]
+
+    def _narrow(self, row: ThreadRow) -> None:
+        """Remember many entries of this thread, and no longer of the one whose turn it is to be forgotten."""
+        wide = self._wide
+        wide.pop(row.thread_id, None)
+        if row.heads.too_many:
+            row.heads.few()
+            return
+        wide[row.thread_id] = None
+        while len(wide) > _WIDE:
+            other = next(iter(wide))
+            del wide[other]
+            if other in self._known:
+                self._known[other].heads.few()
 
     def _run(self, connection: sqlite3.Connection, group: Sequence[Job]) -> Sequence[Outcome]:
         self._fresh.clear()
@@ -127,6 +147,7 @@ class Writer(Lane):
     # -- removed text ------------------------------------------------------------------------------------------------
 
     def _begun(self, connection: sqlite3.Connection) -> None:
+        self._cursor = connection.cursor()
         self._scrub_due = bool(connection.execute("SELECT scrub_due FROM llm4s_meta").fetchone()[0])
         if self._scrub_due:
             self._empty_log(connection, 0.0)

@@ -192,6 +192,22 @@ class ClaimTests(StoreTests):
         assert await store.head("new") == Head(None, None, None)
         assert (await store.claim("t", "c", TTL)).token > first.token
 
+    async def test_a_claim_can_name_the_token_its_parent_was_written_under(self, store: Checkpointer, clock: ManualClock) -> None:
+        """R6.22: of two threads that had one id after another, with the same checkpoint ids, it is granted on the one that is meant."""
+        first, _ = await store.claim_and_commit("t", "a", TTL, Commit(token=0, checkpoints=(draft(clock, 1),), release=True))
+        await store.delete_thread("t")
+        again, _ = await store.claim_and_commit("t", "a", TTL, Commit(token=0, checkpoints=(draft(clock, 1),), release=True))
+        stale = Commit(token=0, checkpoints=(draft(clock, 2),), events=(event(clock),), parent_token=first.token)
+        for _ in range(2):
+            with pytest.raises(CheckpointConflict) as caught:
+                await store.claim_and_commit("t", "b", TTL, stale)
+            assert (caught.value.expected, caught.value.actual) == ("run/1", "run/1")
+            assert await store.head("t") == Head("run/1", RUNNING, None)
+        meant = Commit(token=0, checkpoints=(draft(clock, 2),), parent_token=again.token)
+        claim, _ = await store.claim_and_commit("t", "b", TTL, meant)
+        await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 3),), parent_token=claim.token, release=True))
+        assert await store.head("t") == Head("run/3", RUNNING, None)
+
     async def test_a_commit_releases_in_the_same_change(self, store: Checkpointer, clock: ManualClock) -> None:
         """R6.24: the thread is free once the outcome is durable; a refused commit keeps the claim."""
         claim = await store.claim("t", "run", TTL)
