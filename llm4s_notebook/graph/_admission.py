@@ -86,6 +86,9 @@ class Admission:
                 return await self._begin(thread_id, graph, data, held, config)
             except ThreadBusy:  # perhaps the thread has moved on: what is to be said is found in the store
                 pass
+            except CheckpointWriteFailed:
+                await self._checkpointer.head(thread_id)  # of a store that cannot even be read, that is what is said
+                raise
         head = await self._checkpointer.head(thread_id)
         await self._standing.check_settled(thread_id, head)
         before = await self._standing.load(thread_id, graph, head)
@@ -139,6 +142,9 @@ class Admission:
                 return await self._take_up(thread_id, held, continuations(held.execution, given), config)
             except (InvalidResume, ThreadBusy):  # perhaps the thread has moved on: what is to be said is found in the store
                 pass
+            except CheckpointWriteFailed:
+                await self._checkpointer.head(thread_id)  # of a store that cannot even be read, that is what is said
+                raise
         head = await self._checkpointer.head(thread_id)
         if head.status is CheckpointStatus.RUNNING:
             self._standing.check_free(thread_id, head)

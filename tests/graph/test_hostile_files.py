@@ -52,6 +52,24 @@ async def asked(file: Path) -> Fan:
     return made
 
 
+async def test_a_store_that_was_closed_says_so_to_who_goes_on_from_what_is_held(tmp_path: Path) -> None:
+    """R4.20, R6.43: not that a checkpoint was not written, which a recover would not mend; the same as where nothing is held."""
+    made = fan()
+    store = SqliteCheckpointer(tmp_path / "t.db")
+    holding, cold = GraphRuntime(store), GraphRuntime(store)
+    await holding.run("t", made.graph, ["ask"])
+    await holding.run("u", made.graph, ["a"])
+    await store.aclose()
+    for runtime in (holding, cold):
+        with pytest.raises(StoreUnavailable, match="the store is closed"):
+            await runtime.resume("t", made.graph, {"1.0": True})
+        with pytest.raises(StoreUnavailable, match="the store is closed"):
+            await runtime.start("u", made.graph, ["b"])
+    assert (made.ran["approve ask"], made.ran["b"]) == (0, 0)
+    async with SqliteCheckpointer(tmp_path / "t.db") as again:
+        assert (await again.head("t")).status is CheckpointStatus.SUSPENDED
+
+
 async def test_a_lock_held_elsewhere_for_three_seconds_is_waited_for(tmp_path: Path) -> None:
     """R6.42: an answer given meanwhile is taken, and the run ends as if nothing had been."""
     file = tmp_path / "t.db"
