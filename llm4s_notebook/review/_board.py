@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ..checkpoint import Clock
-from ..wire import GraphPicture, SessionState
+from ..wire import EditorView, GraphPicture, SessionState
 from ._breakpoints import Breakpoints
 from ._home import TICK, Home
 from ._observers import Observers, Pacer
@@ -41,6 +41,7 @@ class Board:
         self.error: Exception | None = None
         self.notice: str | None = None
         self.seen = Seen()
+        self.editor: Callable[[], EditorView | None] = lambda: None
         self._thread = thread
         self._thread_id = thread_id
         self._reader = reader
@@ -57,6 +58,11 @@ class Board:
         self.underway = None
         self._change: asyncio.Future[None] | None = None
         self._pacer = Pacer(self._push)
+
+    def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
+        """Draw another agent or another thread from now on."""
+        self._thread, self._thread_id, self._reader = thread, thread_id, reader
+        self.error = self.notice = self._picture = None
 
     def document(self) -> SessionState:
         """The document as it is now; may be called from any thread."""
@@ -84,6 +90,7 @@ class Board:
                 error=self.error,
                 error_at=self._error_at,
                 notice=self.notice,
+                editor=self.editor(),
                 now=self._clock.now(),
             )
         )

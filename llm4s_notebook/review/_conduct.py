@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..checkpoint import Clock
 from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, ResumeProblem
@@ -28,6 +28,7 @@ FOLLOW_EVERY = 0.4
 
 T = TypeVar("T")
 Told = Callable[[], None]
+Place: TypeAlias = tuple[str, str | None]
 _log = logging.getLogger(__name__)
 
 
@@ -64,6 +65,23 @@ class Conductor:
         self._queued = 0
         self._begun = 0
         self._waiters = 0
+
+    async def between_turns(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` while no run of this session is under way: after what was asked for before, before what is asked for later."""
+
+        async def alone() -> T:
+            async with self._turnstile:
+                return await work()
+
+        return await self.home.call(alone)
+
+    def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
+        """Drive another agent, or another thread, from now on; `reader` has read it. To be called between turns."""
+        self.thread, self.thread_id, self.reader, self.ended_by = thread, thread_id, reader, None
+        self.board.turn_to(thread, thread_id, reader)
+        if self._recorder is not None:
+            self._recorder.turn_to(thread_id, reader)
+        self.board.touch(now=True)
 
     @property
     def busy(self) -> bool:
@@ -242,21 +260,26 @@ class Conductor:
             self.board.error = None
         self.ended_by = None
 
-    async def reviewed(self, *, patient: bool = False, known: Exception | None = None) -> Any:
+    async def reviewed(self, *, patient: bool = False, known: Exception | None = None, beyond: Place | None = None) -> Any:
         """Return when nothing is pending any more; raise what ended the turn, unless that is the error `known` already.
 
-        With `patient` a turn that is not begun or not finished is waited for as well.
+        With `patient` a turn that is not begun or not finished is waited for as well, with `beyond` until the thread is no longer there.
         """
-        return await self.home.call(lambda: self._reviewed(patient, known))
+        return await self.home.call(lambda: self._reviewed(patient, known, beyond))
 
-    async def _reviewed(self, patient: bool, known: Exception | None) -> Any:
+    @property
+    def place(self) -> Place:
+        """The thread and its latest checkpoint, as last read."""
+        return self.thread_id, self.checkpoint_id
+
+    async def _reviewed(self, patient: bool, known: Exception | None, beyond: Place | None) -> Any:
         self._waiters += 1
         try:
             await self.refresh()
             self._follow()
             while True:
                 stored = self.reader.stored
-                if not self.busy and not self.reader.elsewhere:
+                if not self.busy and not self.reader.elsewhere and self.place != beyond:
                     if self.ended_by is not None and self.ended_by is not known:
                         raise self.ended_by
                     if stored.settled or (stored.status == "new" and not patient):

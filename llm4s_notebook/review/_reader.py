@@ -9,7 +9,7 @@ from typing import Any
 from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
 from ..errors import ReplayUnavailable
 from ._answered import AnsweredLog
-from ._thread import NEW, ReviewedThread, Stored
+from ._thread import ReviewedThread, Stored
 from ._trace import Trace
 
 PAGE = 1000
@@ -22,11 +22,17 @@ class ThreadReader:
         self._thread = thread
         self._thread_id = thread_id
         self._clock = clock
-        self.stored: Stored = NEW
+        self.stored: Stored = thread.unbegun
         self.log = AnsweredLog()
         self.trace = Trace()
         self.head: Head | None = None
         self.was_read = False
+
+    def by(self, thread: ReviewedThread) -> ThreadReader:
+        """A reader of the same thread through another agent; it goes on with the same log, and has read nothing else yet."""
+        other = ThreadReader(thread, self._thread_id, self._clock)
+        other.log, other.trace = self.log, self.trace
+        return other
 
     @property
     def elsewhere(self) -> bool:
@@ -42,7 +48,7 @@ class ThreadReader:
         # the head first: what changes after it is seen as a changed head
         head = await store.head(self._thread_id)
         await self.read_events()
-        self.stored = await self._thread.load(self._thread_id) if head.checkpoint_id is not None else NEW
+        self.stored = await self._thread.load(self._thread_id) if head.checkpoint_id is not None else self._thread.unbegun
         self.head = head
         self.was_read = True
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..agent import Agent, AgentResult, PendingReview
-from ..errors import ConfigError, IncompleteRun, PendingInterrupts, ThreadBusy
+from ..errors import ConfigError, IncompleteRun, PendingInterrupts, RestoreRejected, ThreadBusy
 from ..graph import Answer, Answers, PendingInterrupt, RunConfig, Suspended
 from ._answers import Pair, pairs
 from ._decision_log import DecisionLog
@@ -83,12 +83,12 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
     turn = asyncio.ensure_future(session.open(query, again=again))
     try:
         await ticking(turn)
-        turn.result()
+        refused = _not_asked(turn, query, session)
         if session.state().status == "unfinished":
             before = session.state().notice
             unfinished = "the last run of this thread did not finish: recover continues it"
             session.notice(f"{unfinished} · {before}" if before else unfinished)
-        return await session.wait(known=known)
+        return await session.wait(known=known, refused=refused)
     except asyncio.CancelledError:
         nothing_ran = turn.done() and not session.running
         if not turn.done():
@@ -99,6 +99,17 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
         if nothing_ran:
             session.notice(f"no cell waits any more. Answer here all the same; to wait again: {how_to_wait(session)}")
         raise
+
+
+def _not_asked(turn: asyncio.Future[Any], query: Any, session: Session) -> Any:
+    """The query, where the thread does not fit the cell's agent and the console offers ways on (D14). Raises: what else ended it."""
+    try:
+        turn.result()
+    except RestoreRejected:
+        if query is None or session.offer is None:
+            raise
+        return query
+    return None
 
 
 def how_to_wait(session: Session) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ._base import Json, JsonObject, WireModel
+from ._editor import EditorView
 
 Kind = Literal["APPROVAL", "QUESTION", "MIDDLEWARE_QUESTION", "BREAKPOINT"]
 Status = Literal["new", "running", "suspended", "completed", "blocked", "step_limit", "unfinished"]
@@ -175,6 +176,7 @@ class SessionState(WireModel):
     usage: UsageView
     error: ErrorView | None
     notice: str | None  # one line for the person, such as how to wait again after an interrupt
+    editor: EditorView | None  # None where no agent is driven
     can_run: bool
     can_cancel: bool
     can_recover: bool
