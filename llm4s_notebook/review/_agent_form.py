@@ -64,10 +64,10 @@ def _options(client: object) -> tuple[JsonObject, JsonObject] | None:
 
 def _schema(agent: Agent, id: str) -> JsonObject:
     member = agent.member(id)
-    properties: JsonObject = {PROMPT: {"type": "string", "title": "System prompt"}}
+    properties: JsonObject = {PROMPT: {"type": "string"}}
     options = None if member is None else _options(member.client)
     if options is not None:
-        properties[OPTIONS] = {**options[0], "title": "Options"}
+        properties[OPTIONS] = options[0]
     required: list[Json] = [name for name in properties if name == OPTIONS]
     return {"type": "object", "title": id, "properties": properties, "required": required, "additionalProperties": False}
 
