@@ -61,6 +61,8 @@ class Board:
 
     def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
         """Draw another agent or another thread from now on."""
+        if thread_id != self._thread_id:
+            self.seen = Seen()  # ids of what waits are those of its thread, and may be the same on another one
         self._thread, self._thread_id, self._reader = thread, thread_id, reader
         self.error = self.notice = self._picture = None
 

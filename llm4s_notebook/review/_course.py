@@ -1,4 +1,4 @@
-"""With which agent, and on which thread, a session goes on (W4.5, D14).
+"""With which agent, and on which thread, a session goes on (W4.6, D14).
 
 A thread goes on under the version of the agent that stored it. Where an agent was changed so that its version is another one,
 nothing is decided for the person: the thread is finished with the old agent, or left as it is for a new one that begins with its
@@ -91,7 +91,7 @@ class Course:
 
     async def _take(self, agent: Agent) -> None:
         conductor = self._conductor
-        here = self._driven()
+        here = self._here()
         if conductor.reader.stored.unfit is None:
             self._old = here.agent
         thread = AgentThread(agent, here.history)
@@ -145,7 +145,7 @@ class Course:
         self._left = _Left(
             thread_id=before,
             finishing=self.finishing,
-            old=self._driven().agent if stored.unfit is None else self._old,
+            old=self._here().agent if stored.unfit is None else self._old,
             holds=self._breakpoints.swap({}),
             drafts=self._drafts.swap({}),
         )
@@ -172,7 +172,12 @@ class Course:
         conductor.turn_to(thread, left.thread_id, reader)
         self.told()
 
-    def _driven(self) -> AgentThread:
+    @property
+    def driven(self) -> Agent:
+        """The agent that the thread goes on with: the target, or the old one while it is finished."""
+        return self._here().agent
+
+    def _here(self) -> AgentThread:
         thread = self._conductor.thread
         assert isinstance(thread, AgentThread)
         return thread

@@ -115,7 +115,11 @@ def _not_asked(turn: asyncio.Future[Any], query: Any, session: Session) -> Any:
 def how_to_wait(session: Session) -> str:
     """The line of code that waits for this thread again."""
     name = "graph" if isinstance(session.target, GraphThread) else "agent"
-    return f'await review({name}, "…", thread_id="{session.thread_id}")'
+    editor = session.state().editor
+    changed = editor is not None and editor.agents[0].code is not None
+    return f'await review({name}, "…", thread_id="{session.thread_id}")' + (
+        " with the agent as changed here, copied as code" if changed else ""
+    )
 
 
 # -- nobody is there -------------------------------------------------------------------------------------------------

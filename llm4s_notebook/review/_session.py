@@ -297,7 +297,7 @@ class Session:
         target = thread_id if thread_id is not None else self._new_thread_id()
         await self._thread.runtime.fork(self.thread_id, checkpoint_id, target)
         return Session(
-            self.target,
+            self.target if self._course is None else self._course.driven,
             target,
             config=self._config,
             decisions=self._decisions,

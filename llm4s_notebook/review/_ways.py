@@ -1,4 +1,4 @@
-"""What a person is told of a thread that does not go on with the changed agent, and of the ways that are open (W4.5). Pure."""
+"""What a person is told of a thread that does not go on with the changed agent, and of the ways that are open (W4.6). Pure."""
 
 from __future__ import annotations
 
