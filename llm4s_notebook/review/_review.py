@@ -84,7 +84,7 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
     try:
         await ticking(turn)
         refused = _not_asked(turn, query, session)
-        if session.state().status == "unfinished":
+        if session.state().can_recover:
             before = session.state().notice
             unfinished = "the last run of this thread did not finish: recover continues it"
             session.notice(f"{unfinished} · {before}" if before else unfinished)
@@ -117,9 +117,8 @@ def how_to_wait(session: Session) -> str:
     name = "graph" if isinstance(session.target, GraphThread) else "agent"
     editor = session.state().editor
     changed = editor is not None and editor.agents[0].code is not None
-    return f'await review({name}, "…", thread_id="{session.thread_id}")' + (
-        " with the agent as changed here, copied as code" if changed else ""
-    )
+    line = f'await review({name}, "…", thread_id="{session.thread_id}")'
+    return f"{line}, with the agent as changed here (As code)" if changed else line
 
 
 # -- nobody is there -------------------------------------------------------------------------------------------------
