@@ -131,7 +131,7 @@ class Session:
         """Give up a turn that waits or is unfinished: nothing of it is kept, and the thread is usable."""
         return await self._conductor.abandon()
 
-    # -- another prompt, other options (W4.5) ------------------------------------------------------------------------
+    # -- another prompt, other options (W4.5, W4.6) ------------------------------------------------------------------
 
     async def use(self, agent: Agent) -> None:
         """Go on with a changed agent, `session.target.with_(…)`; returns when no run is under way and it has taken effect.

@@ -1,4 +1,4 @@
-"""The prompt and the options that a session's agent goes on with, and what a person may choose where its thread cannot (W4.5)."""
+"""The prompt and the options that a session's agent goes on with (W4.5), and what may be chosen where its thread cannot (W4.6)."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
   );
 }
 
-/** Why the thread does not go on with the changed agent, and the ways on. */
+/** Why the thread does not go on with the changed agent, and the ways on (W4.6). */
 export function Offer({ desk, prefix, onDone }: EditorProps & { onDone?: () => void }) {
   const state = desk.state.value;
   const view = state?.editor;
@@ -109,7 +109,7 @@ export function Offer({ desk, prefix, onDone }: EditorProps & { onDone?: () => v
     else onDone?.();
   };
   return (
-    <div class="llm4s-warning llm4s-answer" data-testid="offer" role="group" aria-label="How to go on">
+    <div class={`llm4s-answer${view.offer === null ? "" : " llm4s-warning"}`} data-testid="offer" role="group" aria-label="How to go on">
       {view.offer !== null && (
         <p>
           <Plain text={view.offer} />

@@ -116,7 +116,7 @@ describe("prompt and options (W4.5)", () => {
   });
 });
 
-describe("a thread that does not go on with the changed agent (W4.5, D14)", () => {
+describe("a thread that does not go on with the changed agent (W4.6, D14)", () => {
   it("says why and offers the ways on, by name of the thread that is looked at", async () => {
     const shown = await show(readSession("offered"));
     const offer = shown.page.getByTestId("offer");
