@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from ..checkpoint import Clock
-from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, ResumeProblem
+from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, RestoreRejected
 from ..graph import RunConfig
 from ..wire import SessionState
 from ._answers import Pair
@@ -51,6 +51,7 @@ class Conductor:
         self.board = Board(thread, thread_id, self.reader, breakpoints, clock, self.home)
         self.answered: Observers[tuple[str, ...]] = Observers()
         self.ended_by: Exception | None = None
+        self.unasked: tuple[str, str] | None = None  # a thread, and a query that it could not be asked (D14)
         self._recorder = None if decisions is None else Recorder(decisions, thread_id, self.reader, self.board)
         self._clock = clock
         self._moved()
@@ -169,7 +170,7 @@ class Conductor:
         decided = self._clock.now()
 
         async def admit() -> Run:
-            self._refuse_answered(answers)
+            self.reader.refuse_answered(self.thread.graph.id, answers)
             self.reader.log.will_answer(summaries or {})
             if self._recorder is not None:
                 await self._recorder.will_record(answers)
@@ -187,18 +188,10 @@ class Conductor:
             return run
 
         async def work() -> Any:
-            self._refuse_answered(answers)  # at once, not only after the run that its first answer began
+            self.reader.refuse_answered(self.thread.graph.id, answers)  # at once, not only after the run that its first answer began
             return await self._turn(admit, admitted=admitted, quiet=quiet)
 
         return await self.home.call(work)
-
-    def _refuse_answered(self, answers: Sequence[Pair]) -> None:
-        waiting = self.reader.stored.waiting
-        late = [given for given, _ in answers if given not in waiting and self.reader.log.get(given) is not None]
-        if late:
-            problems = [ResumeProblem(interrupt_id=interrupt_id, code="answered", message="already answered") for interrupt_id in late]
-            refusal = InvalidResume(graph_id=self.thread.graph.id, problems=problems)
-            raise self.reader.log.explained(refusal, self.reader.stored.waiting.values())
 
     async def recover(self, config: RunConfig, *, admitted: Told | None = None, quiet: bool = False) -> Any:
         """Continue an unfinished turn."""
@@ -316,6 +309,8 @@ class Conductor:
                     self._recorder.look_for_gaps()
             run = await admit()
         except BaseException as error:
+            if isinstance(error, RestoreRejected) and isinstance(query, str):
+                self.unasked = self.thread_id, query
             await self._refused(error, quiet)
             raise
         if run is None:

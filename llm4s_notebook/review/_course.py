@@ -44,8 +44,6 @@ class Course:
         self.target = agent
         self.finishing: str | None = None
         self.suggested: str | None = None
-        self.refused: tuple[str, str] | None = None
-        """A thread, and the query of a cell that could not be asked on it."""
         self.told = lambda: None
         """Called when the drafts have changed."""
         self._given = agent
@@ -151,7 +149,8 @@ class Course:
         )
         self.finishing, self._old = None, None
         asked = stored.query if stored.status in ("suspended", "unfinished") or not history else None
-        self.suggested = self.refused[1] if self.refused is not None and self.refused[0] == before else asked
+        unasked = conductor.unasked
+        self.suggested = unasked[1] if unasked is not None and unasked[0] == before else asked
         conductor.turn_to(thread, new_id, reader)
         conductor.board.say(said_of(stored, before, len(kept), elsewhere=elsewhere))
         self.told()
@@ -161,7 +160,7 @@ class Course:
         if left is None:
             raise _closed("no thread was left for this one")
         await conductor.reader.read()
-        if conductor.reader.stored.status != "new":
+        if not conductor.reader.stored.says_nothing:
             raise _closed(f"something was said on this thread; Session(agent, {left.thread_id!r}) drives the one before")
         thread = AgentThread(left.old if left.old is not None and left.finishing is not None else self.target)
         reader = ThreadReader(thread, left.thread_id, self._clock)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
-from ..errors import ReplayUnavailable
+from ..errors import InvalidResume, ReplayUnavailable, ResumeProblem
 from ._answered import AnsweredLog
+from ._answers import Pair
 from ._thread import ReviewedThread, Stored
 from ._trace import Trace
 
@@ -86,6 +87,14 @@ class ThreadReader:
         seen = tuple(records)
         self.log.see(seen)
         self.trace.see(seen)
+
+    def refuse_answered(self, graph_id: str, answers: Iterable[Pair]) -> None:
+        """Raises: InvalidResume for answers to what has been answered, as far as is known here."""
+        waiting = self.stored.waiting
+        late = [given for given, _ in answers if given not in waiting and self.log.get(given) is not None]
+        if late:
+            problems = [ResumeProblem(interrupt_id=interrupt_id, code="answered", message="already answered") for interrupt_id in late]
+            raise self.log.explained(InvalidResume(graph_id=graph_id, problems=problems), waiting.values())
 
     def without(self, answered: Iterable[str]) -> None:
         """Take the cards away whose answers have just been admitted."""

@@ -141,7 +141,7 @@ class Desk:
         busy = self._conductor.busy
         task = self._conductor.own(course.use(made), "llm4s another agent")
         if busy:
-            task.add_done_callback(self._too_late)
+            task.add_done_callback(lambda done: self._too_late(done, FORM + agent, value))
         else:
             await task
         self._forget_drafts((FORM + agent,))
@@ -149,11 +149,13 @@ class Desk:
             return "applies when the run under way has ended"
         return "choose how to go on" if self._conductor.reader.stored.unfit is not None else "applied"
 
-    def _too_late(self, task: asyncio.Task[None]) -> None:
-        """A change that was taken on trust, since a run was under way, did not come about: that is shown to whoever looks."""
+    def _too_late(self, task: asyncio.Task[None], id: str, value: JsonObject) -> None:
+        """A change that was taken on trust, since a run was under way, did not come about: it is shown, and a draft again."""
         error = None if task.cancelled() else task.exception()
         if isinstance(error, Exception):
             self._conductor.board.show(error)
+            self._drafts.save(id, {"value": value})
+            self._push_drafts(None)
 
     async def _go_on(self, way: WayOn, thread_id: str) -> str:
         course, conductor = self._led, self._conductor

@@ -83,12 +83,12 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
     turn = asyncio.ensure_future(session.open(query, again=again))
     try:
         await ticking(turn)
-        refused = _not_asked(turn, query, session)
+        unasked = _unasked(turn, session)
         if session.state().can_recover:
             before = session.state().notice
             unfinished = "the last run of this thread did not finish: recover continues it"
             session.notice(f"{unfinished} · {before}" if before else unfinished)
-        return await session.wait(known=known, refused=refused)
+        return await session.wait(known=known, unasked=unasked)
     except asyncio.CancelledError:
         nothing_ran = turn.done() and not session.running
         if not turn.done():
@@ -101,15 +101,15 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
         raise
 
 
-def _not_asked(turn: asyncio.Future[Any], query: Any, session: Session) -> Any:
-    """The query, where the thread does not fit the cell's agent and the console offers ways on (D14). Raises: what else ended it."""
+def _unasked(turn: asyncio.Future[Any], session: Session) -> bool:
+    """Whether the thread does not fit the cell's agent, so that the console offers ways on (D14). Raises: what else ended the turn."""
     try:
         turn.result()
     except RestoreRejected:
-        if query is None or session.offer is None:
+        if session.offer is None:
             raise
-        return query
-    return None
+        return True
+    return False
 
 
 def how_to_wait(session: Session) -> str:

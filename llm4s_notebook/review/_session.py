@@ -183,17 +183,13 @@ class Session:
         """
         return await self._conductor.reviewed()
 
-    async def wait(self, *, known: Exception | None = None, refused: Any = None) -> Any:
+    async def wait(self, *, known: Exception | None = None, unasked: bool = False) -> Any:
         """Like `reviewed`, for a cell in front of which somebody sits: a turn not begun or not finished is waited for too.
 
-        `known` is an `ended_by` that the person has seen before, and is not raised again. `refused` is a query that could not be
-        asked because the thread does not fit the agent (`offer`): then what the thread holds now is no result.
+        `known` is an `ended_by` that the person has seen before, and is not raised again. With `unasked` the turn that is waited for
+        was refused because its thread does not fit the agent (`offer`): what the thread holds now is not its result.
         """
-        if refused is None:
-            return await self._conductor.reviewed(patient=True, known=known)
-        if isinstance(refused, str):
-            self._led().refused = (self.thread_id, refused)
-        return await self._conductor.reviewed(patient=True, known=known, beyond=self._conductor.place)
+        return await self._conductor.reviewed(patient=True, known=known, beyond=self._conductor.place if unasked else None)
 
     # -- what views draw ---------------------------------------------------------------------------------------------
 

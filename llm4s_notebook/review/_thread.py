@@ -39,6 +39,11 @@ class Stored:
         """True when the turn has ended and nothing waits."""
         return self.status in ("completed", "blocked", "step_limit")
 
+    @property
+    def says_nothing(self) -> bool:
+        """True of a thread that is new, and of one whose first turn was given up before anything of it was stored."""
+        return self.status == "new" or (self.settled and not self.messages)
+
 
 NEW = Stored(status="new", waiting={})
 

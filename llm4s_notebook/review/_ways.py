@@ -28,8 +28,8 @@ def offer(stored: Stored, *, finishing: str | None, old_is_here: bool) -> str | 
 
 def ways(stored: Stored, *, finishing: bool, old_is_here: bool, kept: int, left: str | None) -> list[WayOnView]:
     """The buttons. `kept` messages a new thread would begin with; `left` is the thread that was left for this one."""
-    if stored.status == "new":
-        return [] if left is None else [_way("back", f"Back to {left}", "It is as you left it.")]
+    if stored.says_nothing and left is not None:
+        return [_way("back", f"Back to {left}", "It is as you left it.")]
     if stored.unfit is None and not finishing:
         return []
     stays = {

@@ -21,6 +21,17 @@ from .turns import SLOW, Shop, until
 FORM = "agent:assistant"
 
 
+class Failing(InMemoryCheckpointer):
+    """A store that can be read no more while `failing`."""
+
+    failing = False
+
+    async def latest(self, thread_id: str) -> Any:
+        if self.failing:
+            raise StoreUnavailable(path="here", reason="gone")
+        return await super().latest(thread_id)
+
+
 def editor(session: Session) -> EditorView:
     view = session.state().editor
     assert view is not None
@@ -234,6 +245,25 @@ async def test_while_a_run_is_under_way_it_applies_afterwards_and_says_so():
     assert editor(session).said == "changed"
 
 
+async def test_a_change_that_does_not_come_about_after_the_run_is_shown_and_a_draft_again():
+    """W4.5, W1.4: nothing typed is lost."""
+    shop, store = Shop(), Failing()
+    agent = shop.agent(SLOW, "out", store=store, system_prompt="one")
+    session = Session(agent, "t")
+    browser = Browser(session)
+    running = asyncio.ensure_future(session.run("go"))
+    await shop.started.wait()
+    await browser.ask(kind="change_agent", agent="assistant", value={"system_prompt": "two"})
+    assert session.drafts.all() == {}
+    store.failing = True
+    shop.gate.set()
+    await running
+    await until(lambda: bool(session.drafts.all()))
+    assert session.drafts.all() == {FORM: {"value": {"system_prompt": "two"}}}
+    assert isinstance(session.error, StoreUnavailable)
+    assert (session.target, editor(session).agents[0].values) == (agent, {"system_prompt": "one"})
+
+
 async def test_with_a_fixed_version_it_applies_to_a_thread_that_waits(store: Checkpointer):
     """D14: the one who fixes the version says that the thread may go on."""
     from .turns import deployment
@@ -291,14 +321,6 @@ async def test_in_code_an_agent_of_another_id_or_store_is_refused():
 
 async def test_when_the_store_fails_nothing_is_changed_and_it_can_be_applied_again():
     """W4.5: all or nothing."""
-
-    class Failing(InMemoryCheckpointer):
-        failing = False
-
-        async def latest(self, thread_id: str) -> Any:
-            if self.failing:
-                raise StoreUnavailable(path="here", reason="gone")
-            return await super().latest(thread_id)
 
     store = Failing()
     agent = Shop().agent("hi", "new", store=store, system_prompt="one")

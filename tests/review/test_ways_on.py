@@ -62,6 +62,8 @@ async def test_finished_what_changed_is_named_and_nothing_runs_before_a_choice(s
     with pytest.raises(RestoreRejected):
         await session.run("more")
     assert prompts(agent) == ["one"]
+    await go_on(browser, "new_thread")
+    assert editor(session).suggested == "more"
 
 
 async def test_finished_the_old_agent_goes_on_and_the_change_is_kept(store: Checkpointer):
@@ -217,6 +219,20 @@ async def test_back_returns_to_the_thread_as_it_was_left_while_the_new_one_is_ne
     with pytest.raises(ConfigError) as refused:
         await session.back()
     assert "Session(agent, 't')" in str(refused.value)
+
+
+async def test_a_new_thread_whose_first_turn_is_given_up_before_it_began_can_be_gone_back_from(store: Checkpointer):
+    """Nothing is lost: its history was not stored yet, and is the old thread's still."""
+    session = Session(agent_of(Shop(), store, "hi", middleware=[Region()]), "t")
+    await session.run("in region x")
+    browser = await changed(session)
+    await go_on(browser, "new_thread")
+    await session.run("where")
+    assert (session.state().status, ways(session)) == ("suspended", [])
+    await session.abandon()
+    assert (said(session), ways(session)) == ([], ["back"])
+    await go_on(browser, "back")
+    assert (session.thread_id, said(session)) == ("t", ["in region x", "hi"])
 
 
 async def test_two_people_choose_at_once_and_the_second_is_told(store: Checkpointer):
