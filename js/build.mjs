@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 import { minify } from "rolldown/utils";
+import { flatDagre } from "./dagre.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const STATIC = path.join(HERE, "..", "llm4s_notebook", "static");
@@ -33,7 +34,7 @@ async function bundle() {
     // Parts written for several module systems must not register themselves with a page's AMD loader.
     define: { "define.amd": "false", "process.env.NODE_ENV": '"production"' },
     legalComments: "none",
-    plugins: [unusedLists],
+    plugins: [flatDagre],
     metafile: true,
     logLevel: "warning",
   });
@@ -54,39 +55,6 @@ async function smaller(name, code) {
   const result = await minify(name, code, { module: true });
   if (result.errors.length > 0) throw new Error(`${name}: ${result.errors[0].message}`);
   return Buffer.from(result.code);
-}
-
-/**
- * dagre ships as one file that lists all of graphlib's algorithms in namespace objects, most of which nobody asks for. Where a name is
- * taken from such a list it is written directly; the call that fills a list nobody needs then is marked as free of effects, so that it
- * goes, with whatever only it named: 2.4 KiB gz of every bundle with a graph.
- */
-const unusedLists = {
-  name: "unused-lists",
-  setup(build) {
-    build.onLoad({ filter: /[\\/]dagre\.esm\.js$/ }, async ({ path: file }) => ({
-      contents: withoutLists(await readFile(file, "utf8")),
-      loader: "js",
-    }));
-  },
-};
-
-function withoutLists(source) {
-  let text = source;
-  const makers = [...source.matchAll(/(\w+)=\(\w+,(\w+)\)=>\{for\(var \w+ in \2\)/g)].map((found) => found[1]);
-  const lists = [...source.matchAll(new RegExp(`(?<=[;}])(?:${makers.join("|")})\\((\\w+),\\{([^{}]*)\\}\\)`, "g"))];
-  for (const [call, list, entries] of makers.length > 0 ? lists : []) {
-    const named = new Map(entries.split(",").map((entry) => entry.split(":()=>")));
-    const taken = new RegExp(`\\{((?:\\w+:\\w+,?)+)\\}=${list}(?![\\w$])`, "g");
-    text = text.replaceAll(taken, (_, names) => {
-      const pairs = names.split(",").map((pair) => pair.split(":"));
-      return ` ${pairs.map(([name, own]) => `${own}=${named.get(name)}`).join(",")}`;
-    });
-    // Where the list is named but where it is made, filled, or listed itself, somebody needs it.
-    const uses = text.replace(call, "").match(new RegExp(`(?<![\\w$.]|\\(\\)=>)${list}(?![\\w$]|=\\{\\}| as |,version:)`, "g")) ?? [];
-    if (uses.length === 0) text = text.replace(call, `/* @__PURE__ */${call}`);
-  }
-  return text;
 }
 
 function packagesIn(metafile) {

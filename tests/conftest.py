@@ -1,6 +1,8 @@
-"""What holds for every test session: nothing is skipped, and where a run claims to be complete, nothing is left out."""
+"""What holds for every test session: nothing is skipped, a run that claims to be complete leaves nothing out, no provider is asked."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 
@@ -11,7 +13,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--complete", action="store_true", help="fail when a test was deselected: the run claims to have run them all")
 
 
+KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    for key in KEYS:  # a lesson that finds one would ask a real model, and have somebody pay for it
+        os.environ.pop(key, None)
     # Registered by hand, because a conftest's own report hooks are only called for tests below its folder, and lessons lie elsewhere.
     config.pluginmanager.register(NothingLeftOut(complete=config.getoption("--complete")), "nothing-left-out")
 

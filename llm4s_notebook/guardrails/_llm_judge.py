@@ -6,7 +6,7 @@ import json
 import re
 from typing import Literal, get_args
 
-from ..errors import ConfigError, Refused, printable, text_of
+from ..errors import ConfigError, Llm4sError, Refused, printable, text_of
 from ..models import ChatClient, ModelRequest, SystemMessage, UserMessage
 
 OnError = Literal["raise", "block"]
@@ -82,7 +82,9 @@ class LlmJudge:
         try:
             completion = await self.client.complete(request)
         except Exception as error:
-            raise JudgeFailed(f"the model of {self.name} could not be asked: {type(error).__name__}: {text_of(error)}") from error
+            # of ours only what happened: where it was and what to do next is said by the error that this one ends the turn with
+            told = error.what if isinstance(error, Llm4sError) else f"{type(error).__name__}: {text_of(error)}"
+            raise JudgeFailed(f"the model of {self.name} could not be asked: {told}") from error
         said = completion.message.content or ""
         if completion.message.tool_calls or not _SCORE.fullmatch(said.strip()):
             shown = repr(said if len(said) <= _SHOWN else said[:_SHOWN] + "…")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ConfigError
 from ._client import Completion, Delta, ModelRequest, ToolCallDelta
 from ._conversation import message_problems
+from ._google import responses_opened
 from ._json import Json, compact
 from ._options import Options, Sampling, option_schema
 from ._provider_faults import Failure, failure_of
@@ -155,20 +156,26 @@ class ProviderClient:
     async def _pieces(self, request: ModelRequest, attempt: int) -> AsyncGenerator[Delta, None]:
         from pydantic_ai import direct
 
-        async with direct.model_request_stream(
-            self._model(),
-            sent_messages(request.messages, marks_errors=self._provider.marks_errors),
-            model_settings=self._settings(),
-            model_request_parameters=sent_tools(request.tools),
-        ) as response:
+        async with contextlib.AsyncExitStack() as stack:
+            with responses_opened() as opened:
+                response = await stack.enter_async_context(
+                    direct.model_request_stream(
+                        self._model(),
+                        sent_messages(request.messages, marks_errors=self._provider.marks_errors),
+                        model_settings=self._settings(),
+                        model_request_parameters=sent_tools(request.tools),
+                    )
+                )
             calls: dict[int, ToolCallDelta] = {}
             try:
                 async for event in response:
                     if (piece := _piece(event, calls)) is not None:
                         yield piece
             finally:
-                with contextlib.suppress(Exception):  # what is already closed may say so
-                    await response.cancel()  # not every SDK closes the connection of a stream that is left (M3.4)
+                # Not every SDK closes the connection of a stream that is left (M3.4); what is already closed may say so.
+                for close in (response.cancel, *(one.aclose for one in opened)):
+                    with contextlib.suppress(Exception):
+                        await close()
             completion = self._checked(response.get(), attempt, streamed=True)
         yield Delta(completion=completion)
 

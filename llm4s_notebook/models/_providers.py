@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError
+from ._google import google_model
 from ._options import fits_a_header
 
 if TYPE_CHECKING:
@@ -118,10 +119,7 @@ def _anthropic(model: str, access: Access) -> Model[Any]:
 
 
 def _google(model: str, access: Access) -> Model[Any]:
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
-
-    return GoogleModel(model, provider=GoogleProvider(api_key=access.key, base_url=access.base_url))
+    return google_model(model, access.base_url, access.key)
 
 
 PROVIDERS = {

@@ -57,7 +57,7 @@ class ComparedTurn:
         return dict(zip(COLUMNS, values, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """What two agents made of the same queries, in pairs; the value of a cell shows them side by side."""
 
@@ -79,6 +79,8 @@ class Comparison:
                 shown = str(turn.error) if turn.error is not None else str(turn.result)
                 lines += [f"  {turn.side}: {turn.agent} - {_took(turn)}", *(f"    {line}" for line in shown.splitlines())]
         return "\n".join(lines)
+
+    __repr__ = __str__  # what a front end without HTML shows of a cell's value
 
     def _repr_html_(self) -> str:
         rows = "".join(_pair_html(a, b) for a, b in self.pairs)

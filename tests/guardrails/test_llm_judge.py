@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.errors import ConfigError
+from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.guardrails import JudgeFailed, LlmJudge, Refused
 from llm4s_notebook.models import AssistantMessage, Completion, ModelRequest, ScriptedClient, SystemMessage, ToolCall, UserMessage, calls
 
@@ -80,6 +80,15 @@ async def test_a_model_that_cannot_be_asked_gives_no_verdict():
         await LlmJudge(ScriptedClient(Refused("no"))).check("text")
     with pytest.raises(Refused, match="gave no verdict"):
         await LlmJudge(ScriptedClient(TimeoutError), on_error="block").check("text")
+
+
+async def test_a_provider_that_fails_is_told_in_one_sentence():
+    """6.1.7, M4.1: what happened, without the place and the next step that a turn's error says once itself."""
+    failed = ProviderFailed("the rate limit is reached", fault="rate-limit", model="openai:m", next_step="wait a while")
+    with pytest.raises(JudgeFailed) as raised:
+        await LlmJudge(ScriptedClient(failed)).check("text")
+    assert str(raised.value) == "the model of LlmJudge could not be asked: the rate limit is reached"
+    assert raised.value.__cause__ is failed
 
 
 @pytest.mark.parametrize("on_error", ["raise", "block"])

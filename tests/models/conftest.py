@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .provider_server import ProviderServer
+from llm4s_notebook.testing._provider_server import ProviderServer
 
 KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 

@@ -8,32 +8,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from .provider_server import ProviderServer, Reply, said, streamed
-
-Finish = Literal["stop", "tools", "length", "filter"]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What the model says. A call is (id, tool, its arguments as JSON text); the text is streamed in the pieces given."""
-
-    text: tuple[str, ...] = ()
-    calls: tuple[tuple[str, str, str], ...] = ()
-    finish: Finish | None = None
-    tokens: tuple[int, int] = (17, 5)
-    model: str = "model-2026-01-01"
-
-    @property
-    def whole(self) -> str:
-        return "".join(self.text)
-
-    @property
-    def ended(self) -> Finish:
-        return self.finish or ("tools" if self.calls else "stop")
+from llm4s_notebook.testing import _openai_chat as openai_chat
+from llm4s_notebook.testing._openai_chat import Answer, halves, sse
+from llm4s_notebook.testing._provider_server import ProviderServer, Reply, said, streamed
 
 
 @dataclass(frozen=True)
@@ -59,15 +40,6 @@ class Dialect:
         return said(self.error(status, kind, message), status, **headers)
 
 
-def _sse(data: Any, event: str | None = None) -> bytes:
-    name = f"event: {event}\n" if event else ""
-    return f"{name}data: {data if isinstance(data, str) else json.dumps(data)}\n\n".encode()
-
-
-def _halves(text: str) -> list[str]:
-    return [text[: len(text) // 2], text[len(text) // 2 :]]
-
-
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
@@ -80,56 +52,25 @@ def _checked(kind: Any, value: Any) -> Any:
 
 # -- OpenAI, Chat Completions ----------------------------------------------------------------------------------------
 
-_CHAT_FINISH = {"stop": "stop", "tools": "tool_calls", "length": "length", "filter": "content_filter"}
-
-
-def _chat_usage(answer: Answer) -> dict[str, Any]:
-    given, made = answer.tokens
-    return {"prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made}
-
 
 def chat_body(answer: Answer) -> Any:
-    """OpenAI API reference, "Create chat completion", examples "Default" and "Functions"."""
     from openai.types.chat import ChatCompletion
 
-    calls = [{"id": id, "type": "function", "function": {"name": name, "arguments": text}} for id, name, text in answer.calls]
-    message = {"role": "assistant", "content": answer.whole or None, "refusal": None, **({"tool_calls": calls} if calls else {})}
-    body = {
-        "id": "chatcmpl-abc123",
-        "object": "chat.completion",
-        "created": 1699896916,
-        "model": answer.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _CHAT_FINISH[answer.ended]}],
-        "usage": _chat_usage(answer),
-    }
-    return _checked(ChatCompletion, body)
+    return _checked(ChatCompletion, openai_chat.chat_body(answer))
 
 
 def chat_events(answer: Answer) -> list[bytes]:
-    """OpenAI API reference, "The chat completion chunk object", and the guide "Function calling", section "Streaming"."""
     from openai.types.chat import ChatCompletionChunk
 
-    def chunk(delta: Any, finish: str | None = None) -> Any:
-        choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
-        return {**head, "choices": choices, "usage": None}
-
-    head = {"id": "chatcmpl-123", "object": "chat.completion.chunk", "created": 1694268190, "model": answer.model}
-    chunks = [chunk({"role": "assistant", "content": "" if answer.text else None, "refusal": None})]
-    chunks += [chunk({"content": piece}) for piece in answer.text]
-    for at, (id, name, text) in enumerate(answer.calls):
-        begun = {"index": at, "id": id, "type": "function", "function": {"name": name, "arguments": ""}}
-        chunks.append(chunk({"tool_calls": [begun]}))
-        chunks += [chunk({"tool_calls": [{"index": at, "function": {"arguments": piece}}]}) for piece in _halves(text)]
-    chunks += [chunk({}, _CHAT_FINISH[answer.ended]), {**head, "choices": [], "usage": _chat_usage(answer)}]
-    return [*(_sse(_checked(ChatCompletionChunk, one)) for one in chunks), _sse("[DONE]")]
+    return [*(sse(_checked(ChatCompletionChunk, one)) for one in openai_chat.chat_chunks(answer)), sse("[DONE]")]
 
 
 def openai_error(status: int, kind: str, message: str) -> Any:
-    """OpenAI guide "Error codes"; the body as its Python library's README shows it."""
     from openai.types.shared import ErrorObject
 
-    error = {"message": message, "type": "invalid_request_error" if status == 400 else kind, "param": None, "code": kind}
-    return {"error": _checked(ErrorObject, error)}
+    body = openai_chat.openai_error(status, kind, message)
+    _checked(ErrorObject, body["error"])
+    return body
 
 
 # -- OpenAI, Responses -----------------------------------------------------------------------------------------------
@@ -208,13 +149,13 @@ def responses_events(answer: Answer) -> list[bytes]:
             event("response.content_part.done", **place, content_index=0, part=part)
         else:
             event("response.output_item.added", output_index=at, item={**item, "status": "in_progress", "arguments": ""})
-            for piece in _halves(item["arguments"]):
+            for piece in halves(item["arguments"]):
                 event("response.function_call_arguments.delta", **place, delta=piece)
             event("response.function_call_arguments.done", **place, name=item["name"], arguments=item["arguments"])
         event("response.output_item.done", output_index=at, item=item)
     final = _response(answer, items, "completed")
     event(f"response.{final['status']}", response=final)
-    return [_sse(_checked(ResponseStreamEvent, one), one["type"]) for one in events]
+    return [sse(_checked(ResponseStreamEvent, one), one["type"]) for one in events]
 
 
 # -- Anthropic, Messages ---------------------------------------------------------------------------------------------
@@ -253,7 +194,7 @@ def messages_events(answer: Answer) -> list[bytes]:
     if answer.text:
         blocks.append(({"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in answer.text]))
     for id, name, text in answer.calls:
-        pieces = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *_halves(text))]
+        pieces = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *halves(text))]
         blocks.append(({"type": "tool_use", "id": id, "name": name, "input": {}}, pieces))
     for at, (block, deltas) in enumerate(blocks):
         events.append({"type": "content_block_start", "index": at, "content_block": block})
@@ -261,7 +202,7 @@ def messages_events(answer: Answer) -> list[bytes]:
         events.append({"type": "content_block_stop", "index": at})
     delta = {"stop_reason": _STOP[answer.ended], "stop_sequence": None}
     events += [{"type": "message_delta", "delta": delta, "usage": {"output_tokens": made}}, {"type": "message_stop"}]
-    return [_sse(_checked(RawMessageStreamEvent, one), one["type"]) for one in events]
+    return [sse(_checked(RawMessageStreamEvent, one), one["type"]) for one in events]
 
 
 def anthropic_error(status: int, kind: str, message: str) -> Any:
@@ -301,7 +242,7 @@ def gemini_body(answer: Answer) -> Any:
 def gemini_events(answer: Answer) -> list[bytes]:
     """Gemini API reference, "models.streamGenerateContent" with alt=sse."""
     parts = [*({"text": piece} for piece in answer.text), *_gemini_calls(answer)] or [{"text": ""}]
-    return [_sse(_gemini(answer, [part], last=at == len(parts) - 1)) for at, part in enumerate(parts)]
+    return [sse(_gemini(answer, [part], last=at == len(parts) - 1)) for at, part in enumerate(parts)]
 
 
 def google_error(status: int, kind: str, message: str) -> Any:

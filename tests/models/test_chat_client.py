@@ -19,9 +19,10 @@ from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.models import ProviderClient, RetryPolicy, chat_client
 from llm4s_notebook.models._provider_messages import received
 from llm4s_notebook.models._scrub import DOTS, without_key
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import ProviderServer, said
 
-from .dialects import ANTHROPIC, DIALECTS, OPENAI, Answer, Dialect
-from .provider_server import ProviderServer, said
+from .dialects import ANTHROPIC, DIALECTS, OPENAI, Dialect
 from .test_providers import REQUEST, answered, client_of, each_provider, each_way
 
 KEY = "sk-proj-9fQ2vX7LmT4bW8cZ1yR6"
@@ -207,7 +208,7 @@ async def test_an_error_that_quotes_the_key_is_shown_without(
     with pytest.raises(ProviderFailed) as raised:
         await answered(client, REQUEST, stream=stream)
     await client.aclose()
-    assert KEY in str(server.requests)  # it was sent
+    assert KEY in str([dict(request.headers) for request in server.requests])  # it was sent
     shown = ["".join(traceback.format_exception(raised.value)), repr(raised.value), str(vars(raised.value)), repr(client)]
     pieces = [KEY, KEY[:12], KEY[-12:]]
     assert [text for text in shown if any(piece in text for piece in pieces)] == []
@@ -248,13 +249,17 @@ def test_loops_that_are_over_are_forgotten(server: ProviderServer) -> None:
     assert len(client._models) == 1  # pyright: ignore[reportPrivateUsage]
 
 
-async def test_a_closed_client_may_be_used_again(server: ProviderServer) -> None:
-    """M1.6."""
+async def test_a_closed_client_has_left_the_server_and_may_be_used_again(server: ProviderServer) -> None:
+    """M1.6: the server sees its connection closed."""
     for dialect in DIALECTS:
         client = client_of(dialect, server.script(dialect.reply(HELLO, stream=False), dialect.reply(HELLO, stream=False)))
         for _ in range(2):
             assert (await client.complete(REQUEST)).message.content == "hello"
+            served = server._threads[-1]  # pyright: ignore[reportPrivateUsage]  # the thread of the newest connection ends with it
+            assert served.is_alive()
             await client.aclose()
+            await asyncio.to_thread(served.join, 10)
+            assert not served.is_alive()
         await client.aclose()
 
 

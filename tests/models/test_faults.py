@@ -9,9 +9,10 @@ import pytest
 
 from llm4s_notebook.errors import ProviderFailed
 from llm4s_notebook.models import AssistantMessage, Completion, Delta, ProviderClient, RetryPolicy, ToolCall, Usage
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import SILENCE, ProviderServer, Reply, streamed
 
-from .dialects import ANTHROPIC, DIALECTS, GOOGLE, OPENAI, RESPONSES, Answer, Dialect
-from .provider_server import SILENCE, ProviderServer, Reply, streamed
+from .dialects import ANTHROPIC, DIALECTS, GOOGLE, OPENAI, RESPONSES, Dialect
 from .test_providers import REQUEST, answered, client_of, each_provider, each_way
 
 GOOD = Answer(("All ", "good"))

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from .dialects import ANTHROPIC, GOOGLE, OPENAI, RESPONSES, Answer, Dialect, chat_body
-from .provider_server import ProviderServer, Reply, said, streamed
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import ProviderServer, Reply, said, streamed
+
+from .dialects import ANTHROPIC, GOOGLE, OPENAI, RESPONSES, Dialect, chat_body
 from .test_faults import GOOD, RIGHT, Waits, failure
 from .test_providers import REQUEST, answered, client_of
 

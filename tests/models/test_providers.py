@@ -24,9 +24,10 @@ from llm4s_notebook.models import (
     chat_client,
     thaw,
 )
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import ProviderServer, said, streamed
 
-from .dialects import ANTHROPIC, DIALECTS, GOOGLE, OPENAI, RESPONSES, Answer, Dialect, chat_body, chat_events
-from .provider_server import ProviderServer, said, streamed
+from .dialects import ANTHROPIC, DIALECTS, GOOGLE, OPENAI, RESPONSES, Dialect, chat_body, chat_events
 
 each_provider = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 each_way = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])

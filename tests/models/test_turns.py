@@ -16,9 +16,11 @@ from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.errors import ModelFailed, ProviderFailed, RunCancelled
 from llm4s_notebook.models import AssistantMessage, Completion, Delta, ModelRequest, RetryPolicy, ToolCall, ToolMessage, Usage, UserMessage
 from llm4s_notebook.review import Session
+from llm4s_notebook.testing._openai_chat import Answer
+from llm4s_notebook.testing._provider_server import SILENCE, ProviderServer, Reply, streamed
+from ticking import Ticking
 
-from .dialects import ANTHROPIC, OPENAI, RESPONSES, Answer, Dialect
-from .provider_server import SILENCE, ProviderServer, Reply, streamed
+from .dialects import ANTHROPIC, OPENAI, Dialect
 from .test_faults import CAUSED, GOOD, LASTING, PASSING, Waits, failing
 from .test_providers import BOTH, REQUEST, client_of, each_provider, each_way
 
@@ -143,7 +145,7 @@ async def test_cancelling_a_turn_closes_the_connection(dialect: Dialect, server:
     assert (result.usage.requests, len(server.requests)) == (1, 2)
 
 
-@pytest.mark.parametrize("dialect", [OPENAI, RESPONSES, ANTHROPIC], ids=lambda dialect: dialect.name)
+@each_provider
 async def test_a_stream_that_is_left_closes_the_connection(dialect: Dialect, server: ProviderServer) -> None:
     """M3.4: also where nobody is cancelled, but no further piece is wanted."""
     client = client_of(dialect, server.script(streamed(dialect.events(BOTH), "hold", first=-dialect.closing)))
@@ -243,23 +245,12 @@ async def test_a_key_is_in_no_checkpoint_event_or_widget_state(server: ProviderS
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
-class Clock:
-    """Moves by itself: each look at it is a second later than the one before."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
-
-
 @pytest.mark.parametrize(("stream", "first"), [(False, None), (True, 1.0)], ids=["whole", "streamed"])
 async def test_the_times_of_a_call_are_kept_with_its_usage(
     server: ProviderServer, stream: bool, first: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """8.1: in the durable event, so that they outlive the process; until the first piece only where there are pieces."""
-    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Ticking())
     agent = agent_of(OPENAI, server.script(OPENAI.reply(GOOD, stream=stream)), stream=stream)
     await agent.run("go", thread_id="t")
     records = await agent.runtime.checkpointer.events_after("t", 0)

@@ -125,3 +125,36 @@ def test_the_tasks_are_listed(machine: Machine, arguments: tuple[str, ...], code
     assert done.returncode == code
     for task in ("demo", "lab", "test", "check", "format", "build"):
         assert f"\n  {task} " in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("task", "there", "installed"),
+    [
+        ("demo", "", None),
+        ("demo", "[models]", None),
+        ("demo", "[dev]", None),
+        ("lab", "", ".[models]"),
+        ("lab", "[models]", None),
+        ("lab", "[dev]", None),
+        ("check", "[models]", ".[dev]"),
+    ],
+)
+def test_a_task_installs_what_is_not_there_yet(machine: Machine, task: str, there: str, installed: str | None) -> None:
+    """The lessons need the extra `models`, which the tests' extra contains; the demo needs none and removes none."""
+    binaries = machine.tree / ".venv" / "bin"
+    binaries.mkdir(parents=True)
+    machine.add_recorder("python")
+    (machine.programs / "python").rename(binaries / "python")
+    machine.add("pip", f'#!/bin/sh\necho "pip $*" >>"{machine.log}"\nexit 1\n')  # nothing goes on after it
+    printed = subprocess.run(
+        ["cksum"],
+        input=(machine.tree / "pyproject.toml").read_bytes() + (machine.tree / ".ci/constraints.txt").read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    stamp = "-".join(printed.stdout.decode().split())
+    (machine.tree / ".venv" / ".installed").write_text(f"{stamp}{there}-{machine.tree}")
+    machine.add("python3", "#!/bin/sh\nexit 0\n")
+    machine.run(task)
+    asked = [line.split()[-1] for line in machine.called() if line.startswith("pip ")]
+    assert asked == ([] if installed is None else [installed])

@@ -15,6 +15,7 @@ from llm4s_notebook.errors import ConfigError, DecisionMismatch, ModelFailed
 from llm4s_notebook.graph import Answer
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Comparison, DecisionLog, Session, compare
+from ticking import Ticking
 
 
 @tool
@@ -30,20 +31,9 @@ def agent_of(*steps: Any, id: str = "assistant", **settings: Any) -> Agent:
 CALLING = calls(ToolCall("c1", "deploy", {"version": "1.4.0"}))
 
 
-class Clock:
-    """A second later at each look."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        self.now += 1.0
-        return self.now
-
-
 async def test_each_query_is_run_on_both_and_shown_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """M5.1, M5.2: a before b; usage and times of the model calls of each."""
-    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Clock())
+    monkeypatch.setattr("llm4s_notebook.agent._model_step.perf_counter", Ticking())
     a = agent_of("short", "yes")
     b = a.with_(system_prompt="Be long.", client=ScriptedClient("a long answer", "yes, of course"), stream=True)
     made = await compare(a, b, ["Why?", "Really?"])
@@ -90,6 +80,7 @@ async def test_a_turn_that_waits_or_fails_does_not_end_the_others() -> None:
     assert "line &lt;cut&gt;" in shown
     assert "approval of deploy" in shown
     assert "line <cut>" in str(made)
+    assert repr(made) == str(made)
 
 
 async def test_what_was_written_is_shown_and_not_run() -> None:

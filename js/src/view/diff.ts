@@ -1,4 +1,4 @@
-import { diffLines, diffWordsWithSpace } from "diff";
+import { diffArrays } from "diff";
 import type { Json } from "../wire/index";
 import { equal, isObject, type Maybe, type Path } from "./json";
 
@@ -14,19 +14,23 @@ const PATIENCE_MS = 60;
 const WORDS_AT_MOST = 200_000;
 const LINES_AT_MOST = 4_000_000;
 
+/** Line ends, words of Latin letters and digits, spaces, and every other character by itself: the parts that jsdiff's own diffWordsWithSpace takes. */
+const WORDS = /\r?\n|[\w\u{AD}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2C6}\u{2C8}-\u{2D7}\u{2DE}-\u{2FF}\u{1E00}-\u{1EFF}]+|[^\S\r\n]+|./gsu;
+const LINES = /[^\n]*\n|[^\n]+/g;
+
 /** What changed between two texts: by words where that is quick, else by lines, else the whole texts. */
 export function diffText(before: string, after: string): Piece[] {
   const size = before.length + after.length;
-  const limit = { timeout: PATIENCE_MS };
-  const words = size <= WORDS_AT_MOST ? diffWordsWithSpace(before, after, limit) : undefined;
-  const parts = words ?? (size <= LINES_AT_MOST ? diffLines(before, after, limit) : undefined);
+  const compared = (part: RegExp, atMost: number) =>
+    size > atMost ? undefined : diffArrays(before.match(part) ?? [], after.match(part) ?? [], { timeout: PATIENCE_MS });
+  const parts = compared(WORDS, WORDS_AT_MOST) ?? compared(LINES, LINES_AT_MOST);
   if (parts === undefined) {
     return [
       { text: before, change: "removed" },
       { text: after, change: "added" },
     ];
   }
-  return parts.map((part) => ({ text: part.value, change: part.added ? "added" : part.removed ? "removed" : "same" }));
+  return parts.map(({ value, added, removed }) => ({ text: value.join(""), change: added ? "added" : removed ? "removed" : "same" }));
 }
 
 export interface Change {

@@ -1,3 +1,4 @@
+import { diffLines, diffWordsWithSpace } from "diff";
 import { describe, expect, it, vi } from "vitest";
 import { diffJson, diffText, pathText } from "../../src/view/diff";
 import { directionOf } from "../../src/view/direction";
@@ -15,6 +16,26 @@ describe("differences", () => {
       { text: "slow", change: "added" },
       { text: " fox", change: "same" },
     ]);
+  });
+
+  it.each([
+    ["", ""],
+    ["", "new"],
+    ["gone\n", ""],
+    ["a  b\tc\r\nd\re\n\nf", "a b\tc\nd\re\n\n\nf g"],
+    ["naïve Übergröße, co\u00adoperate: 3×4÷2", "naive Übergrößen, cooperate: 3*4÷2"],
+    ["Привет, мир! 👩‍🚀👍🏽 \ud800 ˇx˘", "Привет, миру! 👩‍🚀👍 \ud800 x˘"],
+    ["f(x)=[1,2];\u2028“y”\u00a0…", "f(y)=[1, 3];\u2028“y” …"],
+  ])("of words are those that jsdiff itself finds: %j and %j", (before, after) => {
+    const expected = diffWordsWithSpace(before, after).map(({ value, added, removed }) => [value, added, removed]);
+    expect(diffText(before, after).map(({ text, change }) => [text, change === "added", change === "removed"])).toEqual(expected);
+  });
+
+  it.each(["\n", "\r\n", "\r", ""])("of lines that end in %j are those that jsdiff itself finds", (end) => {
+    const lines = Array.from({ length: 12_000 }, (_, at) => `line ${at}${end}`);
+    const [before, after] = [[...lines, "last"].join(""), [...lines.slice(0, 9), `more${end}`, end, ...lines.slice(10)].join("")];
+    const expected = diffLines(before, after).map(({ value, added, removed }) => [value, added, removed]);
+    expect(diffText(before, after).map(({ text, change }) => [text, change === "added", change === "removed"])).toEqual(expected);
   });
 
   const unlike = (seed: number, between: string) => Array.from({ length: 5000 }, (_, at) => `w${(at * seed) % 7919}`).join(between);

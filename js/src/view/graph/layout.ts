@@ -31,7 +31,10 @@ function labelWidth(label: string): number {
   return Math.max(84, Math.round(wide * LETTER) + 58);
 }
 
-/** Lay a drawing out, top to bottom. The same drawing gives the same places: nodes go in by their order, nothing is random. */
+/**
+ * Lay a drawing out, top to bottom. The same drawing gives the same places: nodes go in by their order, nothing is random.
+ * js/dagre.mjs leaves out of the bundles what this call does not need: nodes within nodes, loops, labels on edges, other directions.
+ */
 export function layOut(drawing: Drawing): Layout {
   const graph = new Graph();
   graph.setGraph({ rankdir: "TB", nodesep: 40, ranksep: 46, edgesep: 20 });
