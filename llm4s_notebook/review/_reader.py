@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -30,9 +31,9 @@ class ThreadReader:
         self.was_read = False
 
     def by(self, thread: ReviewedThread) -> ThreadReader:
-        """A reader of the same thread through another agent; it goes on with the same log, and has read nothing else yet."""
-        other = ThreadReader(thread, self._thread_id, self._clock)
-        other.log, other.trace = self.log, self.trace
+        """A reader of the same thread through another agent, to be read; it goes on with what the log has told so far."""
+        other = copy(self)
+        other._thread = thread
         return other
 
     @property
