@@ -152,7 +152,7 @@ class Course:
         unasked = conductor.unasked
         self.suggested = unasked[1] if unasked is not None and unasked[0] == before else asked
         conductor.turn_to(thread, new_id, reader)
-        conductor.board.say(said_of(stored, before, len(kept), elsewhere=elsewhere))
+        conductor.board.say(said_of(stored, before, len(kept), elsewhere=elsewhere, holds=bool(self._left.holds)))
         self.told()
 
     async def _back(self) -> None:

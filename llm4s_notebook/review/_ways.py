@@ -52,7 +52,7 @@ def counted(messages: int) -> str:
     return f"{messages} message{'s' if messages != 1 else ''}"
 
 
-def said_of(stored: Stored, before: str, kept: int, *, elsewhere: bool) -> str:
+def said_of(stored: Stored, before: str, kept: int, *, elsewhere: bool, holds: bool) -> str:
     """What became of the thread that was left, and how to find it again."""
     begins = f"A new thread, beginning with {counted(kept)} of thread {before}" if kept else "A new, empty thread"
     match stored.status:
@@ -63,4 +63,5 @@ def said_of(stored: Stored, before: str, kept: int, *, elsewhere: bool) -> str:
             left = f" Its open turn {'runs on' if elsewhere else 'is not finished and stays'} there."
         case _:
             left = ""
-    return f"{begins}. Thread {before} is as it was: Session(agent, {before!r}) opens it.{left}"
+    marks = " So do the holds on the diagram." if holds and left else " The holds on the diagram stay there." if holds else ""
+    return f"{begins}. Thread {before} is as it was: Session(agent, {before!r}) opens it.{left}{marks}"

@@ -264,6 +264,16 @@ async def test_a_change_that_does_not_come_about_after_the_run_is_shown_and_a_dr
     assert (session.target, editor(session).agents[0].values) == (agent, {"system_prompt": "one"})
 
 
+async def test_it_may_be_changed_from_another_thread_and_loop():
+    """D23."""
+    agent = Shop().agent("hi", system_prompt="one")
+    session = Session(agent, "t")
+    await session.refresh()
+    await asyncio.to_thread(lambda: asyncio.run(session.use(agent.with_(system_prompt="two"))))
+    assert (await session.run("hello")).answer == "hi"
+    assert prompts(agent) == ["two"]
+
+
 async def test_with_a_fixed_version_it_applies_to_a_thread_that_waits(store: Checkpointer):
     """D14: the one who fixes the version says that the thread may go on."""
     from .turns import deployment

@@ -194,6 +194,7 @@ async def test_drafts_and_holds_of_a_thread_stay_with_it(store: Checkpointer):
     assert session.drafts.all() == {"agent:assistant": {"value": {}}}
     assert browser.received[-2].drafts == session.drafts.all()
     assert not session.breakpoints.is_held("assistant/finish", BreakpointPhase.BEFORE)
+    assert str(session.state().notice).endswith("is not answered and stays there. So do the holds on the diagram.")
     await go_on(browser, "back")
     assert session.drafts.all()[card.id] == {"decision": "approve"}
     assert session.breakpoints.is_held("assistant/finish", BreakpointPhase.BEFORE)

@@ -44,7 +44,16 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
       <details class="llm4s-details" data-testid="agent-editor" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary ref={head}>Prompt and options{said !== "" && <Plain text={` · ${said}`} />}</summary>
         {open && (
-          <div class="llm4s-answer">
+          <div
+            class="llm4s-answer"
+            role="group"
+            aria-label="Prompt and options"
+            onKeyDown={(event) => {
+              if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return undefined;
+              event.preventDefault();
+              return draft && !closed ? apply() : undefined;
+            }}
+          >
             {view.agents.length > 1 && (
               <select
                 class="llm4s-input"
@@ -78,7 +87,14 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
             </p>
             {draft && <ValueDiff before={before} after={value} />}
             <div class="llm4s-actions">
-              <button type="button" class="llm4s-button llm4s-primary" data-testid="apply" disabled={closed || !draft} onClick={apply}>
+              <button
+                type="button"
+                class="llm4s-button llm4s-primary"
+                data-testid="apply"
+                title="Ctrl+Enter"
+                disabled={closed || !draft}
+                onClick={apply}
+              >
                 Apply
               </button>
               {draft && (

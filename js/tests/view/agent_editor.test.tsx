@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import panelWidget from "../../src/widgets/review_panel";
 import type { SessionState } from "../../src/wire/index";
 import { readSession } from "../support/fixture";
-import { click, show, tick, type } from "../support/show";
+import { click, press, show, tick, type } from "../support/show";
 
 type Shown = Awaited<ReturnType<typeof show>>;
 
@@ -60,6 +60,18 @@ describe("prompt and options (W4.5)", () => {
     expect(shown.page.getAllByTestId("problem").map((one) => one.textContent)).toEqual(["too hot"]);
     expect(shown.page.getByLabelText("temperature").getAttribute("aria-invalid")).toBe("true");
     expect(prompt(shown).value).toBe("Release it.");
+  });
+
+  it("applies by Ctrl+Enter, and a plain Enter is a new line", async () => {
+    const shown = await show(readSession("new"));
+    await open(shown);
+    await press(prompt(shown), "Enter", { ctrlKey: true });
+    expect(shown.fake.sent("change_agent")).toEqual([]);
+    await type(prompt(shown), "Release it.");
+    await press(prompt(shown), "Enter");
+    expect(shown.fake.sent("change_agent")).toEqual([]);
+    await press(prompt(shown), "Enter", { ctrlKey: true });
+    expect(shown.fake.sent("change_agent")).toHaveLength(1);
   });
 
   it("checks what a browser can, and sends nothing that is wrong", async () => {
