@@ -73,7 +73,8 @@ export const model = {
   },
   answer({ request_id, body }) {
     const done = (said) => this.reply({ kind: "done", request_id, said });
-    if (body.kind === "hello") this.reply({ kind: "welcome", request_id, revision: this.traits.state.revision, drafts: this.drafts });
+    const { revision, live } = this.traits.state;
+    if (body.kind === "hello") this.reply({ kind: "welcome", request_id, revision, drafts: this.drafts, live });
     else if (body.kind === "save_draft") {
       if (body.draft === null) delete this.drafts[body.id];
       else this.drafts[body.id] = body.draft;

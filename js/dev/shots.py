@@ -125,6 +125,8 @@ SHOTS: list[tuple[str, str, int, Any]] = [
     ("console-narrow-dark", "session=waiting&width=320&dark", 360, busy_console),
     ("console-confirm", "session=waiting&lab", 760, help_and_confirm),
     ("console-running", "session=running&lab", 1000, open_node),
+    ("console-writing", "session=writing&lab", 1000, None),
+    ("console-writing-dark", "session=writing&lab&dark&width=500", 540, None),
     ("console-new", "session=new&lab", 1000, None),
     ("console-blocked", "session=blocked&dark", 700, None),
     ("console-failed", "session=failed", 700, None),

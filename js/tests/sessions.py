@@ -24,9 +24,13 @@ from llm4s_notebook.wire import (
     GraphPicture,
     GuardrailRefusal,
     Hello,
+    LivePiece,
+    LiveView,
     MessageView,
+    ModelCallView,
     NodeView,
     PendingCard,
+    Pieces,
     Problem,
     Proceed,
     Refusal,
@@ -202,9 +206,15 @@ def messages() -> list[MessageView]:
         return ToolCallView(id=id, name=name, arguments=arguments, edited=edited, state=state)
 
     def message(
-        id: str, role: Any, text: str, calls: list[ToolCallView] | None = None, of: str | None = None, not_run: bool = False
+        id: str,
+        role: Any,
+        text: str,
+        calls: list[ToolCallView] | None = None,
+        of: str | None = None,
+        not_run: bool = False,
+        note: str | None = None,
     ) -> MessageView:
-        return MessageView(id=id, role=role, text=text, tool_calls=calls or [], tool_call_id=of, is_error=False, not_run=not_run)
+        return MessageView(id=id, role=role, text=text, tool_calls=calls or [], tool_call_id=of, is_error=False, not_run=not_run, note=note)
 
     return [
         message("m1", "user", "Please release 2.4.1 to production."),
@@ -213,6 +223,7 @@ def messages() -> list[MessageView]:
             "assistant",
             "First I look at the checks and clear the old cache.",
             [call("c1", "checks", {"version": "2.4.1"}, "done"), call("c2", "purge", {"path": "/"}, "not_run")],
+            note="1.2 s, first word after 0.4 s, 912 in, 88 out",
         ),
         message("m3", "tool", "42 checks passed, 0 failed", of="c1"),
         message("m4", "tool", "rejected: a reviewer refused this call; it was not run", of="c2", not_run=True),
@@ -289,6 +300,23 @@ def offered() -> EditorView:
     )
 
 
+def live() -> LiveView:
+    """An answer that is being written, with a call after its text; nothing has come for a while."""
+    call = ToolCallView(id="c4", name="announce", arguments='{"channel": "#releases", "te', edited=False, state="writing")
+    message = MessageView(
+        id="m6",
+        role="assistant",
+        text="Version 2.4.1 is deployed. Now I tell the others:",
+        tool_calls=[call],
+        tool_call_id=None,
+        is_error=False,
+        not_run=False,
+        note="writing …",
+    )
+    waiting = "model of 'release' has written nothing more for 12 s; cancel is safe: nothing of this call is stored"
+    return LiveView(number=3, waiting=waiting, messages=[message])
+
+
 def session(**fields: Any) -> SessionState:
     """A waiting session, with what differs."""
     base: dict[str, Any] = {
@@ -322,7 +350,7 @@ def session(**fields: Any) -> SessionState:
             },
         ),
         "holds_apply_next_run": False,
-        "usage": UsageView(requests=2, input_tokens=1840, output_tokens=212, cost=None),
+        "usage": UsageView(requests=2, input_tokens=1840, output_tokens=212, cost=None, calls=[_call()]),
         "error": None,
         "notice": None,
         "editor": editor(),
@@ -332,6 +360,20 @@ def session(**fields: Any) -> SessionState:
         "updated_at_ms": NOW,
     }
     return SessionState(**(base | fields))
+
+
+def _call() -> ModelCallView:
+    return ModelCallView(
+        message_id="m2",
+        agent="release",
+        model="scripted",
+        attempts=1,
+        seconds=1.2,
+        first_token=0.4,
+        input_tokens=912,
+        output_tokens=88,
+        cost=None,
+    )
 
 
 def session_fixtures() -> dict[str, Any]:
@@ -362,6 +404,7 @@ def session_fixtures() -> dict[str, Any]:
         "waiting": session(),
         "offered": session(editor=offered()),
         "running": session(**running),
+        "writing": session(**running | {"pending": [], "live": live()}),
         "new": session(status="new", status_text="nothing has run yet", query=None, messages=[], answered=[], revision=0, **quiet),
         "completed": session(status="completed", status_text="finished", answer="Release 2.4.1 is out.", **quiet),
         "blocked": session(status="blocked", status_text="blocked by max-length: 312 characters, at most 200", messages=[], **quiet),
@@ -395,8 +438,16 @@ def message_fixtures() -> dict[str, Any]:
     )
     kernel = {
         "done": Done(kind="done", request_id="r1", said="approved deploy, 2 left"),
-        "welcome": Welcome(kind="welcome", request_id="r2", revision=7, drafts={"2.0": {"decision": "reject", "reason": "not today"}}),
+        "welcome": Welcome(
+            kind="welcome", request_id="r2", revision=7, drafts={"2.0": {"decision": "reject", "reason": "not today"}}, live=live()
+        ),
         "refused": Refusal(kind="refused", request_id="r3", error=error, problems=[problem, answered]),
+        "live": Pieces(
+            kind="live",
+            number=4,
+            waiting=None,
+            pieces=[LivePiece(id="m6", note="writing …", text="", arguments=['xt": "2.4.1 is out"}'])],
+        ),
         "drafts": Drafts(kind="drafts", origin="r4", drafts={"2.0": {"decision": "approve", "chosen": True}}),
     }
     decisions: list[Decision] = [

@@ -15,11 +15,13 @@ from ..models import (
     Completion,
     Delta,
     ModelRequest,
+    Retry,
     StreamingChatClient,
     ToolCallDelta,
     conversation_problems,
     message_problems,
 )
+from ..models._retrying import retry_listener
 from . import events
 from ._asked import Asked
 from ._boundary import check_asker
@@ -48,6 +50,16 @@ class Called:
 
 
 @dataclass(slots=True)
+class _Sent:
+    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came."""
+
+    attempt: int
+    begun: float
+    told: int = 0
+    first: float | None = None
+
+
+@dataclass(slots=True)
 class ModelStep:
     """What one task of a model node does with its wrappers; used once.
 
@@ -65,7 +77,6 @@ class ModelStep:
     asked: Asked | None = None
     _misasked: ConfigError | None = None
     _built: ModelRequest | None = None
-    _first: float | None = None
     _watch: CancelWatch = field(init=False)
     _own: RunContext = field(init=False)
 
@@ -163,24 +174,44 @@ class ModelStep:
             raise self._model_failed(ConfigError(field="conversation", problems=problems))
         self.attempts += 1
         attempt = self.attempts
-        if self.context.followed:
+        followed = self.context.followed
+        if followed:
             announce(self.context, events.ModelCallStarted(self.member.id, attempt))
-        begun, self._first = perf_counter(), None
+        sent = _Sent(attempt, perf_counter())
+        made: object = None
         try:
-            made: object = await self._complete(request, attempt)
+            made = await (self._told(request, sent) if followed else self._complete(request, sent))
         except asyncio.CancelledError:
             self._watch.note()
             raise
         except Exception as cause:
             raise self._model_failed(cause) from cause
+        finally:
+            if followed:
+                failed = not isinstance(made, Completion)
+                announce(self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), failed))
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
         self.attempts = max(self.attempts, attempt + made.attempts - 1)
-        first = None if self._first is None else self._first - begun
-        self.called.append(Called(self.attempts, made, perf_counter() - begun, first))
+        seconds = perf_counter() - sent.begun
+        self.called.append(Called(self.attempts, made, seconds, None if sent.first is None else sent.first - sent.begun))
         return made
 
-    async def _complete(self, request: ModelRequest, attempt: int) -> Completion | None:
+    async def _told(self, request: ModelRequest, sent: _Sent) -> Completion | None:
+        """The client's answer; who follows hears when it waits to send the request again (M3.5)."""
+        first = sent.attempt - 1
+
+        def waits(retry: Retry) -> None:
+            sent.told = first + retry.attempt
+            announce(self.context, events.ModelCallWaits(self.member.id, sent.told, retry.seconds, retry.fault))
+
+        hearing = retry_listener.set(waits)
+        try:
+            return await self._complete(request, sent)
+        finally:
+            retry_listener.reset(hearing)
+
+    async def _complete(self, request: ModelRequest, sent: _Sent) -> Completion | None:
         client = self.member.client
         if not self.member.stream or not isinstance(client, StreamingChatClient):
             return await client.complete(request)
@@ -188,17 +219,18 @@ class ModelStep:
         pieces = client.stream(request)
         try:
             async for delta in pieces:
-                if self._first is None:
-                    self._first = perf_counter()
-                if delta.again:
-                    attempt = self.attempts = attempt + 1
-                    announce(self.context, events.ModelCallStarted(self.member.id, attempt))
+                if delta.again:  # what came before is void, its first piece too
+                    sent.attempt = self.attempts = sent.attempt + 1
+                    sent.first = None
+                    announce(self.context, events.ModelCallStarted(self.member.id, sent.attempt))
                 if delta.thinking:
-                    announce(self.context, events.ThinkingDelta(attempt, delta.thinking))
+                    announce(self.context, events.ThinkingDelta(sent.attempt, delta.thinking))
                 if delta.text:
-                    announce(self.context, events.TextDelta(attempt, delta.text))
+                    announce(self.context, events.TextDelta(sent.attempt, delta.text))
                 if delta.tool_call is not None:
-                    announce(self.context, self._call_piece(attempt, delta.tool_call))
+                    announce(self.context, self._call_piece(sent.attempt, delta.tool_call))
+                if sent.first is None and not delta.again:
+                    sent.first = perf_counter()
                 completion = delta.completion or completion
         finally:
             if isinstance(pieces, AsyncGenerator):  # closed now and not when it is collected, so that the connection ends here (M3.4)

@@ -74,11 +74,34 @@ class ToolCallDelta(AgentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelCallWaits(AgentEvent):
+    """A client's request failed with `fault` (M4.2) and is sent again as `attempt`, after `seconds` of waiting."""
+
+    name: ClassVar[str] = "agent.model-call-waits"
+    durable: ClassVar[bool] = False
+    agent: str
+    attempt: int
+    seconds: float
+    fault: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCallEnded(AgentEvent):
+    """A client call is over; nothing more is streamed. Its text is void where it `failed`, and not stored yet where it did not."""
+
+    name: ClassVar[str] = "agent.model-call-ended"
+    durable: ClassVar[bool] = False
+    agent: str
+    attempt: int
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ModelCallCompleted(AgentEvent):
     """A model step was stored, or a client call was counted before a model wrapper's question (8.6).
 
-    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until its
-    first piece where it was streamed. Two events that differ in these alone are equal.
+    `seconds` is how long the client call took, waits for further attempts included, and `first_token` the seconds until the
+    first piece of the attempt that was kept, where it was streamed. Two events that differ in these alone are equal.
     """
 
     name: ClassVar[str] = "agent.model-call-completed"
@@ -157,6 +180,8 @@ _KINDS: Mapping[str, type[AgentEvent]] = {
         TextDelta,
         ThinkingDelta,
         ToolCallDelta,
+        ModelCallWaits,
+        ModelCallEnded,
         ModelCallCompleted,
         ToolCallStarted,
         ToolCallResult,

@@ -4,6 +4,7 @@ from ._conversation import call_id_problems, conversation_problems, message_prob
 from ._json import FrozenDict, FrozenList, Json, compact, freeze, json_bytes, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
 from ._options import RetryPolicy
+from ._retrying import Retry, tell_retry
 from ._scripted import BreaksOff, ScriptedClient, ScriptExhausted, calls
 from ._usage import ModelUsage, Usage, UsageSummary
 
@@ -21,6 +22,7 @@ __all__ = [
     "ModelRequest",
     "ModelUsage",
     "ProviderClient",
+    "Retry",
     "RetryPolicy",
     "ScriptExhausted",
     "ScriptedClient",
@@ -43,5 +45,6 @@ __all__ = [
     "freeze",
     "json_bytes",
     "message_problems",
+    "tell_retry",
     "thaw",
 ]

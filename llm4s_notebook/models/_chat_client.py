@@ -18,6 +18,7 @@ from ._options import Options, Sampling, option_schema
 from ._provider_faults import Failure, failure_of
 from ._provider_messages import AnswerUnfit, received, sent_messages, sent_tools
 from ._providers import Access, Provider, provider_of
+from ._retrying import Retry, tell_retry
 
 if TYPE_CHECKING:
     from pydantic_ai import messages as theirs
@@ -191,6 +192,7 @@ class ProviderClient:
         seconds = self.options.retry.wait_before(attempt + 1, failure.retry_after, self._chance) if failure.passing else None
         if seconds is None:
             raise failure.error(self.model, attempt)
+        tell_retry(Retry(attempt + 1, seconds, failure.fault))
         await self._sleep(seconds)
 
     def _settings(self) -> Any:

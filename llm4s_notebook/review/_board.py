@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from ..checkpoint import Clock
-from ..wire import EditorView, GraphPicture, SessionState
+from ..graph.events import EventRecord
+from ..wire import EditorView, GraphPicture, Pieces, SessionState
 from ._breakpoints import Breakpoints
 from ._home import TICK, Home
+from ._live import Live
 from ._observers import Observers, Pacer
 from ._project import Facts, project, storage_view
 from ._reader import ThreadReader
@@ -31,12 +33,17 @@ class Underway:
 
 
 class Board:
-    """Makes the document of what is known, and tells whoever observes. `underway` is the session's own run."""
+    """Makes the document of what is known, and tells whoever observes. `underway` is the session's own run, `live` what it is writing.
+
+    What a model writes is told in pieces between documents, to `writing`: a document for each would be the whole thread each time.
+    """
 
     def __init__(
         self, thread: ReviewedThread, thread_id: str, reader: ThreadReader, breakpoints: Breakpoints, clock: Clock, home: Home
     ) -> None:
         self.observers: Observers[SessionState] = Observers()
+        self.writing: Observers[Pieces] = Observers()
+        self.live = Live()
         self.underway: Underway | None = None
         self.error: Exception | None = None
         self.notice: str | None = None
@@ -56,8 +63,10 @@ class Board:
     def moved(self) -> None:
         """The session has moved to another loop: what belonged to the old one is let go."""
         self.underway = None
+        self.live.clear()
         self._change: asyncio.Future[None] | None = None
         self._pacer = Pacer(self._push)
+        self._live_pacer = Pacer(self._push_pieces)
 
     def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
         """Draw another agent or another thread from now on."""
@@ -84,6 +93,8 @@ class Board:
                 trace=reader.trace,
                 running_nodes=() if underway is None or underway.run is None else underway.run.running_nodes,
                 log=reader.log,
+                calls=reader.calls,
+                live=self.live.view(reader.stored.messages),
                 running_here=underway is not None,
                 running_elsewhere=underway is None and reader.elsewhere,
                 started_at=None if underway is None else underway.started_at,
@@ -125,6 +136,25 @@ class Board:
         else:
             self._pacer.soon()
 
+    def hear(self, record: EventRecord) -> None:
+        """Take in an event of the session's own run. On the home loop."""
+        whole = self.live.see(record, self._clock.now())
+        if whole or record.sequence is not None:
+            self.touch()
+        else:
+            self._live_pacer.soon()
+
+    def tick(self) -> None:
+        """Time has gone on: how long a model has been silent may be news. On the home loop."""
+        if self.live.tick(self._clock.now()):
+            self._live_pacer.soon()
+
+    def flush(self) -> None:
+        """Send now what is due shortly, so that what is made next stands on it. On the home loop."""
+        for pacer in (self._pacer, self._live_pacer):
+            if pacer.due:
+                pacer.now()
+
     async def next_change(self) -> None:
         """Return after the next change, or after a tick: an interrupt is seen only when the loop wakes.
 
@@ -140,10 +170,19 @@ class Board:
         return self.observers.add(callback)
 
     def _push(self) -> None:
+        self._live_pacer.drop()
+        self.live.take()  # the document has it
         if len(self.observers):
             document = self.document()
             self._drawn(card.id for card in document.pending)
             self.observers.tell(document)
+
+    def _push_pieces(self) -> None:
+        if self._pacer.due:
+            return  # a document is about to be sent, and has them
+        pieces = self.live.take()
+        if pieces is not None:
+            self.writing.tell(pieces)
 
     def _drawn(self, interrupt_ids: Iterable[str]) -> None:
         self.seen.drawn(interrupt_ids, self._clock.now())

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 from ..checkpoint import Clock
 from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, RestoreRejected
 from ..graph import RunConfig
+from ..graph.events import CheckpointCommitted
 from ..wire import SessionState
 from ._answers import Pair
 from ._blocked import blocked_turns
@@ -66,6 +67,7 @@ class Conductor:
         self._queued = 0
         self._begun = 0
         self._waiters = 0
+        self._committed = False  # something of the run under way that is not drawn
 
     async def between_turns(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` while no run of this session is under way: after what was asked for before, before what is asked for later."""
@@ -344,6 +346,7 @@ class Conductor:
 
     async def _see_through(self, run: Run, underway: Underway) -> Any:
         """Follow an admitted run to its end, and draw what it has come to."""
+        self._committed = False
         listener = self.own(self._listen(run), "llm4s session events")
         outcome = asyncio.ensure_future(_outcome(run))
         try:
@@ -360,13 +363,29 @@ class Conductor:
             await in_spite_of_cancels(self.own(self._settle(outcome, listener, underway.query, run.run_id), "llm4s session settles"))
 
     async def _watch(self, run: Run, outcome: asyncio.Future[Any]) -> None:
-        """Wait for the end, and draw which nodes run whenever that has changed (W4.3)."""
+        """Wait for the end; draw which nodes run whenever that has changed, what is stored by now, and who keeps us waiting (W4.3)."""
         drawn: tuple[str, ...] = ()
         while not outcome.done():
             await asyncio.wait({outcome}, timeout=TICK)
             if run.running_nodes != drawn:
                 drawn = run.running_nodes
                 self.board.touch()
+            if not outcome.done():
+                self.board.tick()
+                await self._draw_stored()
+
+    async def _draw_stored(self) -> None:
+        """Draw the messages of the turn under way. While something waits no model is asked, so there is none to come."""
+        if not self._committed or self.reader.stored.cards or not self.thread.is_agent:
+            return
+        self._committed = False
+        try:
+            await self.reader.read_messages()
+        except Llm4sError as error:  # what is stored is read again when the run ends
+            _log.info("the messages of thread %s could not be read: %s", self.thread_id, error)
+            return
+        self.board.live.stored(message.id for message in self.reader.stored.messages)
+        self.board.touch()
 
     async def _settle(self, outcome: asyncio.Future[Any], listener: asyncio.Task[None], query: Any, run_id: str) -> None:
         try:
@@ -389,14 +408,18 @@ class Conductor:
 
     def _at_rest(self) -> None:
         self.board.underway = None
+        self.board.live.clear()
         self.board.touch(now=True)
 
     async def _listen(self, run: Run) -> None:
         try:
             async for record in run.events():
                 self.reader.see((record,))
-                self.board.touch()
+                self._committed = self._committed or isinstance(record.event, CheckpointCommitted)
+                self.board.hear(record)
         except Llm4sError as lagged:  # the log has everything; only the live picture is late
+            self.board.live.clear()
+            self.board.touch()
             _log.info("live events of run %s ended: %s", run.run_id, lagged)
 
     # -- following the store -----------------------------------------------------------------------------------------

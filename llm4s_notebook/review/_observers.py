@@ -54,6 +54,11 @@ class Pacer:
         self._every = every
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def due(self) -> bool:
+        """Whether a push is to come."""
+        return self._timer is not None
+
     def soon(self) -> None:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self._every, self.now)

@@ -13,6 +13,7 @@ from ..wire import (
     EditorView,
     ErrorView,
     GraphPicture,
+    LiveView,
     MessageView,
     NodeStatus,
     NodeView,
@@ -24,6 +25,7 @@ from ..wire import (
 from ..wire import Status as WireStatus
 from ._answered import AnsweredLog
 from ._breakpoints import Breakpoints
+from ._model_calls import ModelCalls
 from ._thread import Stored
 from ._trace import Trace
 
@@ -43,6 +45,8 @@ class Facts:
     trace: Trace
     running_nodes: tuple[str, ...]
     log: AnsweredLog
+    calls: ModelCalls
+    live: LiveView
     running_here: bool
     running_elsewhere: bool
     started_at: datetime | None
@@ -62,6 +66,7 @@ def project(facts: Facts) -> SessionState:
     goes_on = not running and stored.unfit is None
     cards = [card.model_copy(update={"since_ms": _ms(facts.log.since(card.id))}) for card in stored.cards]
     status: WireStatus = "running" if running else stored.status
+    messages = facts.calls.noted(stored.messages)
     return SessionState(
         revision=facts.revision,
         thread_id=facts.thread_id,
@@ -76,10 +81,11 @@ def project(facts: Facts) -> SessionState:
         run=_run(facts),
         pending=cards,
         answered=[AnsweredView(id=a.id, at_ms=_ms(a.at) or 0, by=a.by, summary=a.summary) for a in facts.log.of_turn()],
-        messages=list(stored.messages) if running else [_nothing_runs(message) for message in stored.messages],
+        messages=messages if running else [_nothing_runs(message) for message in messages],
+        live=facts.live,
         graph=draw(facts.picture, cards, facts.breakpoints, facts.trace, facts.running_nodes),
         holds_apply_next_run=running,
-        usage=stored.usage,
+        usage=stored.usage.model_copy(update={"calls": facts.calls.views()}),
         error=None if facts.error is None else error_view(facts.error, facts.error_at or facts.now),
         notice=facts.notice,
         editor=facts.editor,

@@ -11,6 +11,7 @@ from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
 from ..errors import InvalidResume, ReplayUnavailable, ResumeProblem
 from ._answered import AnsweredLog
 from ._answers import Pair
+from ._model_calls import ModelCalls
 from ._thread import ReviewedThread, Stored
 from ._trace import Trace
 
@@ -27,6 +28,7 @@ class ThreadReader:
         self.stored: Stored = thread.unbegun
         self.log = AnsweredLog()
         self.trace = Trace()
+        self.calls = ModelCalls()
         self.head: Head | None = None
         self.was_read = False
 
@@ -71,6 +73,11 @@ class ThreadReader:
         if (self.head.checkpoint_id or "").rpartition("/")[0] != run_id:  # ids are "<run id>/<number>" (R1.5)
             await self.read()
 
+    async def read_messages(self) -> None:
+        """Draw the messages that a run of our own has stored by now. Raises: as `read`."""
+        stored = await self._thread.load(self._thread_id)
+        self.stored = replace(self.stored, messages=stored.messages, usage=stored.usage)
+
     async def read_events(self) -> None:
         """Catch up with the thread's log."""
         store = self._thread.checkpointer
@@ -88,6 +95,7 @@ class ThreadReader:
         seen = tuple(records)
         self.log.see(seen)
         self.trace.see(seen)
+        self.calls.see(seen)
 
     def refuse_answered(self, graph_id: str, answers: Iterable[Pair]) -> None:
         """Raises: InvalidResume for answers to what has been answered, as far as is known here."""

@@ -90,8 +90,10 @@ class Desk:
         match body:
             case Hello():
                 await conductor.refresh()
+                conductor.board.flush()
                 state = conductor.board.document()
-                return Welcome(kind="welcome", request_id=request.request_id, revision=state.revision, drafts=self._drafts.all())
+                drafts = self._drafts.all()
+                return Welcome(kind="welcome", request_id=request.request_id, revision=state.revision, drafts=drafts, live=state.live)
             case Run(query=query):
                 await self._admitted(lambda told: conductor.run(query, self._config, admitted=told, quiet=True))
                 said = "started"

@@ -13,10 +13,11 @@ from typing import Any
 from uuid import uuid4
 
 from ..agent import Agent
+from ..agent.events import ModelCallCompleted
 from ..checkpoint import Checkpoint, Clock, SystemClock
 from ..errors import CheckpointNotFound, ConfigError, ThreadNotFound
 from ..graph import Answers, Command, RunConfig, ThreadState
-from ..wire import SessionState
+from ..wire import Pieces, SessionState
 from ._agent_thread import AgentThread
 from ._answers import pairs
 from ._breakpoints import Breakpoints
@@ -228,6 +229,11 @@ class Session:
         """The thread's latest checkpoint as last read."""
         return self._conductor.checkpoint_id
 
+    @property
+    def calls(self) -> tuple[ModelCallCompleted, ...]:
+        """The model calls of the present turn, as last read: seconds, seconds until the first piece, attempts, usage (W4.9)."""
+        return self._conductor.reader.calls.of_turn()
+
     def waiting(self) -> dict[str, str]:
         """What waits, by interrupt id, each in one line."""
         return dict(self._conductor.reader.stored.waiting)
@@ -243,6 +249,13 @@ class Session:
         another kernel is told within a second (W1.3).
         """
         return self._conductor.observe(callback)
+
+    def observe_writing(self, callback: Callable[[Pieces], None]) -> Callable[[], None]:
+        """Call `callback` with what a model has written since the last document or piece, at most 20 times a second (W4.7).
+
+        For who observes the documents as well: each holds what was written before it.
+        """
+        return self._conductor.board.writing.add(callback)
 
     def observe_drafts(self, callback: Callable[[Say], None]) -> Callable[[], None]:
         """Call `callback` with a message whenever the drafts have changed (W1.4)."""

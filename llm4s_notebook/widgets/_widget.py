@@ -46,7 +46,7 @@ class SessionWidget(anywidget.AnyWidget):
         self._read_only = read_only
         super().__init__(state=session.state().model_dump(mode="json"), options={"read_only": read_only, "view": self._view})
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
-        self._stops = (session.observe(self._draw), session.observe_drafts(self._say))
+        self._stops = (session.observe(self._draw), session.observe_drafts(self._say), session.observe_writing(self._say))
 
     @property
     def session(self) -> Session:

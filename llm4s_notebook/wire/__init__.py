@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._base import Json, JsonObject, WireModel
 from ._editor import ChangeAgent, EditedAgent, EditorView, GoOn, WayOn, WayOnView
-from ._message import Done, Drafts, Message, Refusal, Welcome
+from ._message import Done, Drafts, LivePiece, Message, Pieces, Refusal, Welcome
 from ._request import (
     Abandon,
     Approve,
@@ -32,7 +32,9 @@ from ._session import (
     GuardrailRefusal,
     Hold,
     Kind,
+    LiveView,
     MessageView,
+    ModelCallView,
     NodeStatus,
     NodeView,
     PendingCard,
@@ -100,13 +102,17 @@ __all__ = [
     "Json",
     "JsonObject",
     "Kind",
+    "LivePiece",
+    "LiveView",
     "Message",
     "MessageView",
+    "ModelCallView",
     "NodeStatus",
     "NodeView",
     "OpenText",
     "OpenedText",
     "PendingCard",
+    "Pieces",
     "Problem",
     "Proceed",
     "ReadRows",

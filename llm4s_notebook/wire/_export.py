@@ -14,7 +14,7 @@ from typing import Any, cast
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from ._message import Done, Drafts, Message, Refusal, Welcome
+from ._message import Done, Drafts, Message, Pieces, Refusal, Welcome
 from ._request import Request
 from ._session import SessionState
 from ._texts import TextsMessage, TextsRequest, TextsState
@@ -24,7 +24,7 @@ _REFERENCE = "#/components/schemas/{model}"
 
 def wire_schema() -> dict[str, Any]:
     """The schemas of all messages, by name, as an OpenAPI 3.1 document."""
-    sent = (SessionState, Done, Welcome, Refusal, Drafts, TextsState)
+    sent = (SessionState, Done, Welcome, Refusal, Drafts, Pieces, TextsState)
     _, kernel = models_json_schema([(model, "serialization") for model in sent], ref_template=_REFERENCE)
     _, browser = models_json_schema([(model, "validation") for model in (Request, TextsRequest)], ref_template=_REFERENCE)
     schemas: dict[str, Any] = {**kernel["$defs"], **browser["$defs"]}

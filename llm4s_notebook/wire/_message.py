@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ._base import JsonObject, WireModel
-from ._session import ErrorView, Problem
+from ._session import ErrorView, LiveView, Problem
 
 
 class Done(WireModel):
@@ -19,12 +19,13 @@ class Done(WireModel):
 
 
 class Welcome(WireModel):
-    """The reply to hello: the kernel is there, and these are the drafts by interrupt id."""
+    """The reply to hello: the kernel is there, with the drafts by interrupt id and what is being written just now."""
 
     kind: Literal["welcome"]
     request_id: str
     revision: int
     drafts: JsonObject
+    live: LiveView = LiveView()
 
 
 class Refusal(WireModel):
@@ -44,4 +45,25 @@ class Drafts(WireModel):
     drafts: JsonObject
 
 
-Message = Annotated[Done | Welcome | Refusal | Drafts, Field(discriminator="kind")]
+class LivePiece(WireModel):
+    """What continues one message of the live ones: its text, and of each of its calls, in order, the arguments' JSON text."""
+
+    id: str
+    note: str
+    text: str
+    arguments: list[str]
+
+
+class Pieces(WireModel):
+    """Pushed while a model writes, at most 20 times a second: what came since piece `number - 1`, whatever the length of the thread (W4.7).
+
+    A view that lacks that one says hello again.
+    """
+
+    kind: Literal["live"]
+    number: int
+    waiting: str | None  # takes the place of the last one
+    pieces: list[LivePiece]
+
+
+Message = Annotated[Done | Welcome | Refusal | Drafts | Pieces, Field(discriminator="kind")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from ._base import Json, JsonObject, WireModel
 from ._editor import EditorView
 
@@ -66,7 +68,8 @@ class ToolCallView(WireModel):
     arguments: Json
     edited: bool  # a person edited the arguments
     # no_result: the turn stopped in the middle of it; not_run: rejected or denied (W4.1)
-    state: Literal["waiting", "running", "no_result", "done", "error", "not_run"]
+    # writing: the model is still writing it, and `arguments` is its JSON text so far (W4.7)
+    state: Literal["waiting", "running", "no_result", "done", "error", "not_run", "writing"]
 
 
 class MessageView(WireModel):
@@ -77,6 +80,18 @@ class MessageView(WireModel):
     tool_call_id: str | None
     is_error: bool
     not_run: bool  # a tool message of a call that a person or a rule stopped
+    note: str | None = None  # beside its role: what the model call took (W4.9), or that it is being written (W4.7)
+
+
+class LiveView(WireModel):
+    """What the models are writing just now, as far as it was sent up to piece `number` (W4.7).
+
+    A message has the id under which it will be stored, and is here or among the stored ones, never both.
+    """
+
+    number: int = 0
+    waiting: str | None = None  # which model has been silent for how long (W4.8)
+    messages: list[MessageView] = Field(default_factory=list[MessageView])
 
 
 class NodeView(WireModel):
@@ -121,11 +136,26 @@ class StorageView(WireModel):
     text: str
 
 
+class ModelCallView(WireModel):
+    """One model call of this turn: seconds in all and until its first piece, and what it used where the provider said so (W4.9)."""
+
+    message_id: str  # the message it gave, if that was stored
+    agent: str
+    model: str
+    attempts: int  # 0 where a wrapper answered in the model's place
+    seconds: float
+    first_token: float | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
 class UsageView(WireModel):
     requests: int
     input_tokens: int
     output_tokens: int
     cost: float | None
+    calls: list[ModelCallView] = Field(default_factory=list[ModelCallView])  # of this turn; the sums above are the thread's
 
 
 class RunView(WireModel):
@@ -171,6 +201,7 @@ class SessionState(WireModel):
     pending: list[PendingCard]
     answered: list[AnsweredView]
     messages: list[MessageView]
+    live: LiveView = LiveView()
     graph: GraphPicture
     holds_apply_next_run: bool  # True while a run is under way: clicked breakpoints apply from the next run or resume (W3.2)
     usage: UsageView

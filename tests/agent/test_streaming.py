@@ -130,6 +130,7 @@ async def test_text_is_heard_while_the_model_still_speaks() -> None:
         told.ThinkingDelta(1, "hm"),
         told.TextDelta(1, "first "),
         told.TextDelta(1, "second"),
+        told.ModelCallEnded("assistant", 1, failed=False),
         told.ModelCallCompleted("assistant", "held", 1, 0, Usage(1, 2)),
     ]
     assert (await run).answer == "first second"
@@ -142,12 +143,13 @@ async def test_a_turns_own_events_come_decoded_and_in_order(store: Checkpointer)
     )
     run = await agent.start("go", thread_id="t")
     first = [event async for event in run.agent_events()]
-    assert [type(event).__name__ for event in first] == ["ModelCallStarted", "ModelCallCompleted", "ToolCallStarted", "ToolExecuted"]
+    model = ["ModelCallStarted", "ModelCallEnded", "ModelCallCompleted"]
+    assert [type(event).__name__ for event in first] == [*model, "ToolCallStarted", "ToolExecuted"]
     assert isinstance(first[-1], told.ToolExecuted)
     assert first[-1].outcome == "NeedsApproval"
     run = await agent.start_resume("t", (await run).pending[0].approve())
     names = [type(event).__name__ async for event in run.agent_events()]
-    assert names == ["ToolCallStarted", "ToolCallResult", "ToolExecuted", "ModelCallStarted", "ModelCallCompleted"]
+    assert names == ["ToolCallStarted", "ToolCallResult", "ToolExecuted", *model]
     kernel = [type(record.event).__name__ async for record in run.events()]
     assert (kernel[0], kernel[-1]) == ("RunResumed", "RunCompleted")
 
@@ -159,7 +161,12 @@ async def test_a_stream_that_breaks_off_fails_the_step_and_stores_nothing_of_it(
     )
     run = await agent.start("go", thread_id="t")
     heard = [event async for event in run.agent_events()]
-    assert heard == [told.ModelCallStarted("assistant", 1), told.TextDelta(1, "SECR"), told.TextDelta(1, "ET h")]
+    assert heard == [
+        told.ModelCallStarted("assistant", 1),
+        told.TextDelta(1, "SECR"),
+        told.TextDelta(1, "ET h"),
+        told.ModelCallEnded("assistant", 1, failed=True),
+    ]
     with pytest.raises(ModelFailed, match="ConnectionError: cut"):
         await run
     left = await agent.result("t")
@@ -267,7 +274,7 @@ async def test_whoever_asks_later_hears_what_is_stored_and_what_comes(store: Che
     await run
     again = [record async for record in run.events()]
     assert [record for record in first if record.sequence is not None] == again
-    assert len(first) == len(again) + 6
+    assert len(first) == len(again) + 7  # five pieces, and where the call begins and ends
     run = await Agent("assistant", ScriptedClient("hello", chunk_size=1), stream=True, runtime=store).start("go", thread_id="u")
     await run
     assert all(record.sequence is not None for record in [record async for record in run.events()])
@@ -279,7 +286,7 @@ async def test_a_reader_that_reads_late_is_told_how_much_it_missed() -> None:
     while run.status is RunStatus.RUNNING:  # noqa: ASYNC110 - nobody waits for its result yet
         await asyncio.sleep(0.001)
     kinds = [record.event async for record in run.events()]
-    assert [event.count for event in kinds if isinstance(event, Gap)] == [3001 - 1024]
+    assert [event.count for event in kinds if isinstance(event, Gap)] == [3002 - 1024]
     assert type(kinds[-1]).__name__ == "RunCompleted"
 
 
@@ -303,7 +310,7 @@ async def test_what_a_reader_changes_in_an_event_another_one_does_not_see() -> N
             record.event.payload.clear()
     heard = [told.decode(record.event.name, record.event.payload) for record in await _tellings(subscribed)]
     assert [one.text for one in heard if isinstance(one, told.TextDelta)] == ["hi t", "here"]
-    assert [type(one).__name__ for one in heard] == ["ModelCallStarted", "TextDelta", "TextDelta", "ModelCallCompleted"]
+    assert [type(one).__name__ for one in heard] == ["ModelCallStarted", "TextDelta", "TextDelta", "ModelCallEnded", "ModelCallCompleted"]
 
 
 async def _tellings(subscribed: AsyncIterator[Any]) -> list[Any]:

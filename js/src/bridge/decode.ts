@@ -1,7 +1,7 @@
 import type { JsonObject, Message } from "../wire/index";
 
 /**
- * Read a custom message from the kernel. Null for anything that is none of the four kinds or lacks a field the browser reads:
+ * Read a custom message from the kernel. Null for anything that is none of the five kinds or lacks a field the browser reads:
  * a message nobody understands changes nothing.
  */
 export function decodeMessage(content: unknown): Message | null {
@@ -10,11 +10,17 @@ export function decodeMessage(content: unknown): Message | null {
     case "done":
       return isText(content.request_id) && isText(content.said) ? (content as Message) : null;
     case "welcome":
-      return isText(content.request_id) && typeof content.revision === "number" && isObject(content.drafts) ? (content as Message) : null;
+      return isText(content.request_id) && isNumber(content.revision) && isObject(content.drafts) && isObject(content.live)
+        ? (content as unknown as Message)
+        : null;
     case "refused":
       return isText(content.request_id) && isError(content.error) && isProblems(content.problems) ? (content as Message) : null;
     case "drafts":
       return (content.origin === null || isText(content.origin)) && isObject(content.drafts) ? (content as Message) : null;
+    case "live":
+      return isNumber(content.number) && content.waiting !== undefined && Array.isArray(content.pieces)
+        ? (content as unknown as Message)
+        : null;
     default:
       return null;
   }
@@ -25,6 +31,8 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
+
+const isNumber = (value: unknown) => typeof value === "number";
 
 const isError = (value: unknown) => isObject(value) && [value.type, value.what, value.where, value.next_step].every(isText);
 

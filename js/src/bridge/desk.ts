@@ -1,9 +1,24 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Decision, Json, JsonObject, Options, Phase, Problem, Refusal, Reply, RequestBody, SessionState, WayOn } from "../wire/index";
+import type {
+  Decision,
+  Json,
+  JsonObject,
+  LiveView,
+  Options,
+  Phase,
+  Pieces,
+  Problem,
+  Refusal,
+  Reply,
+  RequestBody,
+  SessionState,
+  WayOn,
+} from "../wire/index";
 import { DraftStore } from "./drafts";
 import type { Kernel } from "./kernel";
 import { Link, type Outgoing } from "./link";
 import { refusal } from "./refusal";
+import { continued } from "./written";
 
 /** A clock that differs from ours by less than this is taken as the same clock. */
 const SAME_CLOCK_MS = 2000;
@@ -14,6 +29,8 @@ const SAME_CLOCK_MS = 2000;
  */
 export class Desk {
   readonly state: ReadonlySignal<SessionState | null>;
+  /** What is being written: as the last document or welcome has it, and continued since. */
+  readonly live = signal<LiveView | null>(null);
   readonly options: Options;
   readonly link: Link;
   readonly store: DraftStore;
@@ -38,12 +55,16 @@ export class Desk {
   constructor(private readonly kernel: Kernel) {
     this.options = kernel.options();
     this.current.value = kernel.state();
+    this.live.value = this.current.value?.live ?? null;
     this.state = this.current;
     this.store = new DraftStore((id, draft) => this.saveDraft(id, draft));
     this.link = new Link(
       kernel,
-      (welcome) => this.takeDrafts(welcome.drafts),
-      (message) => message.kind === "drafts" && this.takeDrafts(message.drafts),
+      (welcome) => {
+        this.takeDrafts(welcome.drafts);
+        this.live.value = welcome.live;
+      },
+      (message) => (message.kind === "drafts" ? this.takeDrafts(message.drafts) : this.written(message)),
     );
     this.sent = computed(() => sentIds(this.link.outgoing.value, this.taken.value));
     this.asked = computed(() => new Set([...this.link.outgoing.value.values()].map((request) => request.body.kind)));
@@ -164,6 +185,17 @@ export class Desk {
     this.said.value = `Not sent: ${reply.error.what}`;
   }
 
+  /** A piece that does not follow what this view has says that some were missed: hello brings the whole. */
+  private written(pieces: Pieces): void {
+    const live = this.live.value;
+    if (live === null || pieces.number <= live.number) return;
+    if (pieces.number > live.number + 1) {
+      if (!this.asked.value.has("hello")) this.link.greet();
+      return;
+    }
+    this.live.value = continued(live, pieces);
+  }
+
   private takeDrafts(drafts: JsonObject): void {
     this.store.take(drafts);
   }
@@ -177,6 +209,7 @@ export class Desk {
     const ahead = state.updated_at_ms - Date.now();
     this.clockAhead.value = Math.abs(ahead) > SAME_CLOCK_MS ? ahead : 0;
     this.current.value = state;
+    this.live.value = state.live;
     const pending = new Set(state.pending.map((card) => card.id));
     // What is begun or wrong on the form of an agent is there whatever waits.
     for (const { id } of state.editor?.agents ?? []) pending.add(`agent:${id}`);

@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { Drafts, Refusal, Reply, RequestBody, Welcome } from "../wire/index";
+import type { Drafts, Pieces, Refusal, Reply, RequestBody, Welcome } from "../wire/index";
 import { decodeMessage } from "./decode";
 import { freshId } from "./ids";
 import type { Kernel } from "./kernel";
@@ -46,7 +46,7 @@ interface Waiting<Answer> {
 export class Link<
   Body extends { kind: string } = RequestBody,
   More extends { kind: string; request_id: string } = never,
-  Push extends { kind: string } = Drafts,
+  Push extends { kind: string } = Drafts | Pieces,
 > {
   readonly connection = signal<Connection>("connecting");
   readonly outgoing = signal<ReadonlyMap<string, Outgoing<Body>>>(new Map());

@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from "@preact/signals";
-import type { Decision, Json, JsonObject, Options, Phase, Problem, Refusal, SessionState, WayOn } from "../wire/index";
+import type { Decision, Json, JsonObject, LiveView, Options, Phase, Problem, Refusal, SessionState, WayOn } from "../wire/index";
 
 /** An answer on its way to the kernel. */
 export interface Sending {
@@ -11,6 +11,7 @@ export interface Sending {
 /** What the pieces draw from and what they may ask for. They know no kernel: a test hands them a desk of its own. */
 export interface Desk {
   readonly state: ReadonlySignal<SessionState | null>;
+  readonly live: ReadonlySignal<LiveView | null>;
   readonly options: Options;
   readonly connection: ReadonlySignal<"connecting" | "connected" | "busy" | "lost">;
   readonly late: ReadonlySignal<"sent" | "quiet" | null>;

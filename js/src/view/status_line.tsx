@@ -23,6 +23,7 @@ export function StatusLine({ desk }: { desk: Desk }) {
   const now = useNow(desk.clockAhead.value, 1000, run !== null);
   if (state === null) return null;
   const { usage } = state;
+  const waiting = desk.live.value?.waiting ?? null;
   return (
     <div class="llm4s-status-line" data-testid="status-line" data-status={state.status}>
       <p class="llm4s-now">
@@ -44,6 +45,15 @@ export function StatusLine({ desk }: { desk: Desk }) {
               .join(" · ")}
           </span>
         )}
+      </p>
+      {waiting !== null && (
+        <p class="llm4s-waiting" data-testid="waiting-line">
+          <Plain text={waiting} />
+        </p>
+      )}
+      {/* The seconds of the line above change; this does not, and so is read out once. */}
+      <p class="llm4s-sr" role="status">
+        {waiting !== null && "The model keeps you waiting."}
       </p>
       <Facts
         facts={[

@@ -47,10 +47,10 @@ export function Plain({ text }: { text: string }) {
 const number = (value: number) => value.toLocaleString("en");
 
 /** A block of text that scrolls in itself when it is long. */
-export function Block({ text, label, kind = "" }: { text: string; label: string; kind?: string }) {
+export function Block({ text, label, kind = "", follow }: { text: string; label: string; kind?: string; follow?: boolean }) {
   if (text === "") return <p class="llm4s-hint">(empty text)</p>;
   return (
-    <Scroll class={`llm4s-block ${kind}`} label={label}>
+    <Scroll class={`llm4s-block ${kind}`} label={label} follow={follow}>
       <Plain text={text} />
     </Scroll>
   );

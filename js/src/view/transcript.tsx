@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Json, MessageView, SessionState, ToolCallView } from "../wire/index";
 import type { Desk } from "./desk";
 import { isObject } from "./json";
@@ -15,17 +15,33 @@ const CALL_STATES: Readonly<Record<ToolCallView["state"], { glyph: string; words
   done: { glyph: "✓", words: "ran" },
   error: { glyph: "✕", words: "error" },
   not_run: { glyph: "⊘", words: "not run" },
+  writing: { glyph: "…", words: "writing" },
 };
 
-/** The turn as it was said: messages with their roles, tool calls with what came of them, and what a person changed (W4.1). */
+/**
+ * The turn as it was said: messages with their roles, tool calls with what came of them, and what a person changed (W4.1); last, what is
+ * being written (W4.7). A message keeps its key, and so its elements, when it is stored; the stored ones are not gone through for a piece.
+ */
 export function Transcript({ desk }: { desk: Desk }) {
   const state = desk.state.value;
-  const list = useRef<HTMLDivElement>(null);
-  const length = state?.messages.length ?? 0;
-  useLayoutEffect(() => {
-    if (list.current !== null) list.current.scrollTop = list.current.scrollHeight;
-  }, [length, state?.thread_id]);
+  const writing = desk.live.value?.messages ?? [];
+  const said = useMemo(() => (state === null ? [] : saidIn(state)), [state]);
   if (state === null) return null;
+  return (
+    <section class="llm4s-transcript" aria-label="Transcript" data-testid="transcript">
+      <Scroll class="llm4s-messages" label="Messages" follow>
+        {said.length + writing.length === 0 && state.status !== "blocked" && <p class="llm4s-hint">Nothing said yet.</p>}
+        {[...said, ...writing.map((message) => <Message key={message.id} message={message} results={NONE} live />)]}
+        {state.status === "blocked" && <Removed state={state} />}
+      </Scroll>
+    </section>
+  );
+}
+
+const NONE: ReadonlyMap<string, MessageView> = new Map();
+
+/** The stored messages, and the query of a turn that has stored nothing. */
+function saidIn(state: SessionState) {
   const results = new Map(
     state.messages.flatMap((message) => (message.tool_call_id === null ? [] : [[message.tool_call_id, message] as const])),
   );
@@ -33,28 +49,12 @@ export function Transcript({ desk }: { desk: Desk }) {
   const shown = state.messages.filter(
     (message) => message.role !== "tool" || message.tool_call_id === null || !called.has(message.tool_call_id),
   );
-  const unsaid = unsaidQuery(state);
-  const empty = shown.length === 0 && unsaid === null && state.status !== "blocked";
-  return (
-    <section class="llm4s-transcript" aria-label="Transcript" data-testid="transcript">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls has to be reachable without a pointer */}
-      <div class="llm4s-messages" ref={list} tabIndex={0} role="group" aria-label="Messages">
-        {empty && <p class="llm4s-hint">Nothing said yet.</p>}
-        {shown.map((message) => (
-          <Message key={message.id} message={message} results={results} />
-        ))}
-        {unsaid !== null && (
-          <article class="llm4s-message llm4s-from-user">
-            <h3 class="llm4s-role">
-              User <span class="llm4s-hint">not stored yet</span>
-            </h3>
-            <Block text={unsaid} label="User" />
-          </article>
-        )}
-        {state.status === "blocked" && <Removed state={state} />}
-      </div>
-    </section>
-  );
+  const text = unsaidQuery(state);
+  if (text !== null) {
+    const none = { tool_calls: [], tool_call_id: null, is_error: false, not_run: false };
+    shown.push({ ...none, id: "unsaid", role: "user", text, note: "not stored yet" });
+  }
+  return shown.map((message) => <Message key={message.id} message={message} results={results} />);
 }
 
 /** The turn's query while nothing of the turn is stored. */
@@ -64,16 +64,28 @@ function unsaidQuery(state: SessionState): string | null {
   return last?.text === state.query || last?.text.startsWith(state.query) ? null : state.query;
 }
 
-function Message({ message, results }: { message: MessageView; results: ReadonlyMap<string, MessageView> }) {
+interface MessageProps {
+  message: MessageView;
+  results: ReadonlyMap<string, MessageView>;
+  /** It is being written: nobody is read every word of it. */
+  live?: boolean;
+}
+
+function Message({ message, results, live }: MessageProps) {
   return (
-    <article class={`llm4s-message llm4s-from-${message.role}`} data-role={message.role}>
+    <article class={`llm4s-message llm4s-from-${message.role}`} data-role={message.role} aria-busy={live}>
       <h3 class="llm4s-role">
         {ROLES[message.role]}
         {message.is_error && <span class="llm4s-tag llm4s-is-failed">✕ error</span>}
         {message.not_run && <span class="llm4s-tag llm4s-is-not_run">⊘ not run</span>}
+        {message.note !== null && (
+          <span class="llm4s-note">
+            <Plain text={message.note} />
+          </span>
+        )}
       </h3>
-      {message.text !== "" && <Block text={message.text} label={`${ROLES[message.role]} message`} />}
-      {message.text === "" && message.tool_calls.length === 0 && <p class="llm4s-hint">(empty)</p>}
+      {message.text !== "" && <Block text={message.text} label={`${ROLES[message.role]} message`} follow={live} />}
+      {!live && message.text === "" && message.tool_calls.length === 0 && <p class="llm4s-hint">(empty)</p>}
       {message.tool_calls.map((call) => (
         <Call key={call.id} call={call} result={results.get(call.id)} />
       ))}

@@ -5,9 +5,11 @@ export type {
   ErrorView,
   GraphPicture,
   GuardrailRefusal,
+  LiveView,
   MessageView,
   NodeView,
   PendingCard,
+  Pieces,
   Problem,
   RunView,
   SessionState,
@@ -16,7 +18,7 @@ export type {
   UsageView,
 } from "./wire";
 
-import type { components } from "./wire";
+import type { components, Pieces } from "./wire";
 
 type Schemas = components["schemas"];
 
@@ -28,7 +30,7 @@ export type Welcome = Omit<Schemas["Welcome"], "drafts"> & { drafts: JsonObject 
 export type Refusal = Schemas["Refusal"];
 export type Drafts = Omit<Schemas["Drafts"], "drafts"> & { drafts: JsonObject };
 export type Reply = Done | Welcome | Refusal;
-export type Message = Reply | Drafts;
+export type Message = Reply | Drafts | Pieces;
 
 export type Decision = Schemas["Submit"]["decisions"][number];
 export type RequestBody = Schemas["Request"]["body"];

@@ -6,7 +6,7 @@ const kernel = fixtureNames("messages").filter((name) => !name.startsWith("reque
 
 describe("messages of the kernel", () => {
   it("has a golden sample of every kind", () => {
-    expect(kernel.sort()).toEqual(["done", "drafts", "refused", "welcome"]);
+    expect(kernel.sort()).toEqual(["done", "drafts", "live", "refused", "welcome"]);
   });
 
   it.each(kernel)("reads %s as it is", (name) => {

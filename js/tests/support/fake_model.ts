@@ -56,7 +56,8 @@ export class FakeModel {
   }
 
   async welcome(drafts: JsonObject = {}) {
-    await this.message({ kind: "welcome", request_id: this.lastId("hello"), revision: this.state.revision, drafts });
+    const live = this.state.live ?? { number: 0, waiting: null, messages: [] };
+    await this.message({ kind: "welcome", request_id: this.lastId("hello"), revision: this.state.revision, drafts, live });
   }
 
   async done(kind: RequestBody["kind"], said = "") {

@@ -102,7 +102,7 @@ export class FakeTexts {
     });
     switch (body.kind) {
       case "hello":
-        return { kind: "welcome", request_id, revision: 0, drafts: {} };
+        return { kind: "welcome", request_id, revision: 0, drafts: {}, live: { number: 0, waiting: null, messages: [] } };
       case "find": {
         const positions = [...this.texts.keys()].filter((position) => body.verdict === "any" || this.marks[position] === body.verdict);
         const marks = positions.map((position) => LETTERS[this.marks[position] ?? "none"]).join("");
