@@ -107,6 +107,15 @@ def help_and_confirm(page: Page) -> None:
     page.wait_for_timeout(500)
 
 
+def prompt_edited(page: Page) -> None:
+    """The editor open by keyboard, the prompt and an option changed, the diff shown."""
+    page.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("system_prompt", exact=True).fill("You release software. Ask before you deploy anywhere, and say what changes.")
+    page.get_by_label("temperature", exact=True).fill("0.7")
+    page.wait_for_timeout(400)
+
+
 SHOTS: list[tuple[str, str, int, Any]] = [
     ("console-wide", "session=waiting", 1200, None),
     ("console-wide-dark", "session=waiting&dark&lab", 1200, None),
@@ -132,6 +141,13 @@ SHOTS: list[tuple[str, str, int, Any]] = [
     ("cards-hostile", "widget=review_panel&session=waiting&lab&hostile", 760, None),
     ("cards-hostile-narrow", "widget=review_panel&session=waiting&lab&dark&hostile&width=320", 360, chosen),
     ("console-huge", "session=waiting&lab&huge", 1280, None),
+    ("prompt-closed", "session=new&lab", 1000, None),
+    ("prompt-edited", "session=new&lab", 1000, prompt_edited),
+    ("prompt-edited-dark", "session=new&lab&dark", 1000, prompt_edited),
+    ("prompt-narrow", "session=offered&lab&width=320", 360, prompt_edited),
+    ("prompt-narrow-dark", "session=offered&lab&dark&width=320", 360, prompt_edited),
+    ("prompt-offered", "session=offered&lab", 1000, None),
+    ("prompt-offered-dark", "session=offered&lab&dark", 1000, None),
     ("graph", "widget=graph_view&session=waiting&lab", 700, open_node),
     ("graph-dark", "widget=graph_view&session=waiting&lab&dark", 700, open_node),
     ("transcript", "widget=transcript&session=waiting", 600, None),

@@ -11,12 +11,16 @@ from llm4s_notebook.wire import (
     AnsweredView,
     Approve,
     Cancel,
+    ChangeAgent,
     Decision,
     Done,
     Drafts,
     EdgeView,
     Edit,
+    EditedAgent,
+    EditorView,
     ErrorView,
+    GoOn,
     GraphPicture,
     GuardrailRefusal,
     Hello,
@@ -41,6 +45,7 @@ from llm4s_notebook.wire import (
     Submit,
     ToolCallView,
     UsageView,
+    WayOnView,
     Welcome,
 )
 
@@ -231,6 +236,70 @@ def messages() -> list[MessageView]:
     ]
 
 
+PROMPT = "You release software.\nAsk before you deploy to production."
+
+
+def editor(**fields: Any) -> EditorView:
+    """A family of two: one on a provider's model, one on a client that has no options."""
+    options = {
+        "type": "object",
+        "properties": {
+            "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+            "max_tokens": {"type": "integer", "minimum": 1},
+            "stop": {"type": "array", "items": {"type": "string"}},
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "default": 600.0,
+                "description": "seconds without a byte from the server",
+            },
+        },
+        "additionalProperties": False,
+    }
+    prompt = {"type": "string"}
+
+    def form(**properties: Any) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": [name for name in properties if name == "options"],
+            "additionalProperties": False,
+        }
+
+    release = EditedAgent(
+        id="release",
+        about="Model: openai:gpt-5.",
+        form=form(system_prompt=prompt, options=options),
+        values={"system_prompt": PROMPT, "options": {"temperature": 0.2}},
+        code=None,
+    )
+    support = EditedAgent(
+        id="support", about="ScriptedClient has no options to set here.", form=form(system_prompt=prompt), values={}, code=None
+    )
+    base: dict[str, Any] = {"agents": [release, support], "said": "", "offer": None, "ways": [], "suggested": None}
+    return EditorView(**(base | fields))
+
+
+def offered() -> EditorView:
+    """After a prompt was changed while the turn waits."""
+    release = editor().agents[0].model_copy(update={"code": "agent = agent.with_(\n    system_prompt='Release it.',\n)"})
+    stays = " What waits is not answered: it stays on this thread."
+    return editor(
+        agents=[release, editor().agents[1]],
+        said="changed",
+        offer="This thread waits under another version of the agent (system prompt). How do you want to go on?",
+        ways=[
+            WayOnView(
+                way="old_agent",
+                label="Finish with the old agent",
+                about="This thread goes on as it began; the change is kept for a new one.",
+            ),
+            WayOnView(way="new_thread", label="New thread with this history", about=f"It begins with the 4 messages so far.{stays}"),
+            WayOnView(way="empty_thread", label="New empty thread", about=f"To ask the same again, with nothing said before.{stays}"),
+        ],
+    )
+
+
 def live() -> LiveView:
     """An answer that is being written, with a call after its text; nothing has come for a while."""
     call = ToolCallView(id="c4", name="announce", arguments='{"channel": "#releases", "te', edited=False, state="writing")
@@ -284,6 +353,7 @@ def session(**fields: Any) -> SessionState:
         "usage": UsageView(requests=2, input_tokens=1840, output_tokens=212, cost=None, calls=[_call()]),
         "error": None,
         "notice": None,
+        "editor": editor(),
         "can_run": False,
         "can_cancel": False,
         "can_recover": False,
@@ -332,6 +402,7 @@ def session_fixtures() -> dict[str, Any]:
     quiet = {"pending": [], "can_run": True, "graph": graph({}, {}, set())}
     states = {
         "waiting": session(),
+        "offered": session(editor=offered()),
         "running": session(**running),
         "writing": session(**running | {"pending": [], "live": live()}),
         "new": session(status="new", status_text="nothing has run yet", query=None, messages=[], answered=[], revision=0, **quiet),
@@ -392,6 +463,8 @@ def message_fixtures() -> dict[str, Any]:
         "set_hold": Request(request_id="b3", body=SetHold(kind="set_hold", node="release/model", phase="AFTER", on=True)),
         "save_draft": Request(request_id="b4", body=SaveDraft(kind="save_draft", id="2.0", draft={"decision": "edit"})),
         "cancel": Request(request_id="b5", body=Cancel(kind="cancel")),
+        "change_agent": Request(request_id="b6", body=ChangeAgent(kind="change_agent", agent="release", value={"system_prompt": "two"})),
+        "go_on": Request(request_id="b7", body=GoOn(kind="go_on", way="new_thread", thread_id="release-2.4.1")),
     }
     kernel_json = {name: message.model_dump(mode="json") for name, message in kernel.items()}
     browser_json = {f"request_{name}": TypeAdapter(Request).dump_python(request, mode="json") for name, request in browser.items()}

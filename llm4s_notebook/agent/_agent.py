@@ -16,13 +16,14 @@ from ._arguments import ArgumentFault
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
-from ._family import Family
+from ._family import Family, Member
 from ._handoff import Handoff
 from ._lineage import is_open, trace
 from ._listening import Listening
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
 from ._read import Reader, schemas_of
+from ._rebuild import agents_of, rebuilt
 from ._result import AgentResult
 from ._run import AgentRun, StoredVersion, explained
 from ._status import Suspended
@@ -121,12 +122,20 @@ class Agent:
         """The ids of the agents in its graph, this one first."""
         return tuple(self._build().family.members)
 
-    def with_(self, **changes: Any) -> Agent:
-        """The same agent with some constructor arguments changed; it shares the runtime unless that is changed. Raises: ConfigError."""
+    def with_(self, *, agent: str | None = None, **changes: Any) -> Agent:
+        """The same agent with some constructor arguments changed; it shares the runtime unless that is changed.
+
+        `agent` names the agent of its family whose arguments they are; the family around it stays as it is. Raises: ConfigError.
+        """
         unknown = [name for name in changes if name not in self._given]
         if unknown:
             raise ConfigError(field="with_", problems=[f"an agent has no setting '{name}'" for name in unknown])
-        return Agent(**{**self._given, **changes})
+        if agent is None:
+            return Agent(**{**self._given, **changes})
+        family = agents_of(self)
+        if agent not in family:
+            raise ConfigError(field="with_", problems=[f"agent '{agent}' is not in the family of '{self.id}'"])
+        return rebuilt(self, family, agent, changes)
 
     def breakpoint_nodes(self, node: AgentNode, phase: BreakpointPhase, agent: str | None = None) -> frozenset[str]:
         """The node ids that a breakpoint on a step of an agent of the family holds (5.2). Raises: ConfigError for an unknown agent."""
@@ -146,6 +155,10 @@ class Agent:
         """A tool of an agent of the family, its middleware's included; None where there is none of that name."""
         member = self._build().family.members.get(agent)
         return None if member is None else member.tools.get(name)
+
+    def member(self, agent: str) -> Member | None:
+        """An agent of the family as the loop sees it: its prompt, its client, its tools; None where there is none of that id."""
+        return self._build().family.members.get(agent)
 
     def middleware(self, agent: str, id: str) -> AgentMiddleware | None:
         """A middleware of an agent of the family; None where there is none of that id."""
@@ -218,6 +231,28 @@ class Agent:
         if latest is None:
             raise ThreadNotFound(thread_id=thread_id)
         return self._build().stored(latest.checkpoint)
+
+    async def opened(self, thread_id: str) -> tuple[AgentResult, RestoreRejected | None]:
+        """The thread as stored, and why this agent could not go on with it: None where it can (D14).
+
+        Raises: ThreadNotFound; RestoreRejected for a thread of another agent.
+        """
+        latest = await self.runtime.checkpointer.latest(thread_id)
+        if latest is None:
+            raise ThreadNotFound(thread_id=thread_id)
+        built, header = self._build(), latest.checkpoint.header
+        result = built.stored(latest.checkpoint)
+        if (header.graph_version, header.fingerprint) == (built.graph.version, built.graph.fingerprint):
+            return result, None
+        try:
+            built.graph.restore(latest.checkpoint)
+        except RestoreRejected as rejected:
+            return result, await self._explained(rejected, thread_id)
+        return result, None
+
+    def settled(self, result: AgentResult) -> tuple[Message, ...]:
+        """The messages before the turn that is open, all where none is: what a new thread may begin with (1.4.1)."""
+        return result.messages[: self._build().settled_messages(result)]
 
     async def abandon(self, thread_id: str) -> AgentResult:
         """Give up a waiting or unfinished turn: it is retracted, and the thread is usable at once. Usage stays.

@@ -1,5 +1,5 @@
 from ._chat_client import ProviderClient, chat_client
-from ._client import ChatClient, Completion, Delta, ModelRequest, StreamingChatClient, ToolCallDelta, ToolHints, ToolSpec
+from ._client import ChatClient, ClientWithOptions, Completion, Delta, ModelRequest, StreamingChatClient, ToolCallDelta, ToolHints, ToolSpec
 from ._conversation import call_id_problems, conversation_problems, message_problems
 from ._json import FrozenDict, FrozenList, Json, compact, freeze, json_bytes, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, ToolResultOutcome, UserMessage
@@ -12,6 +12,7 @@ __all__ = [
     "AssistantMessage",
     "BreaksOff",
     "ChatClient",
+    "ClientWithOptions",
     "Completion",
     "Delta",
     "FrozenDict",

@@ -9,11 +9,12 @@ import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from ..errors import ConfigError
 from ._client import Completion, Delta, ModelRequest, ToolCallDelta
 from ._conversation import message_problems
 from ._google import responses_opened
 from ._json import Json, compact
-from ._options import Options
+from ._options import Options, Sampling, option_schema
 from ._provider_faults import Failure, failure_of
 from ._provider_messages import AnswerUnfit, received, sent_messages, sent_tools
 from ._providers import Access, Provider, provider_of
@@ -65,6 +66,38 @@ class ProviderClient:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         raise TypeError("a chat client holds a key and is not pickled or copied; make another with chat_client(…)")
+
+    # -- options that a person may change (M1.7) -----------------------------------------------------------------------
+
+    def option_schema(self) -> dict[str, Json]:
+        """The JSON Schema of the options that `with_options` takes from a form, without those that the provider lacks."""
+        return option_schema(self._provider.lacks)
+
+    def option_values(self) -> dict[str, Json]:
+        """Those that were given; of the others the defaults hold."""
+        given: dict[str, Json] = self.options.model_dump(
+            mode="json", include=set(Sampling.model_fields), exclude_unset=True, exclude_none=True
+        )
+        return given
+
+    def with_options(self, **changes: Any) -> ProviderClient:
+        """The same model with some options changed; None takes one back to its default. It shares this client's connections.
+
+        Raises: ConfigError for a wrong value, an unknown option, or one that says where the model is or what opens it.
+        """
+        fixed = [
+            f"{name}: belongs to the client; make another one with chat_client(…)" for name in ("base_url", "api_key") if name in changes
+        ]
+        if fixed:
+            raise ConfigError(field="options", problems=fixed)
+        given = {name: value for name, value in self.options if name in self.options.model_fields_set} | changes
+        kept = {name: value for name, value in given.items() if value is not None}
+        checked = Options.of(kept)
+        self._provider.check(kept)
+        other = ProviderClient(self._provider, self._name, self._access, checked)
+        other._models, other._lock = self._models, self._lock
+        other._sleep, other._chance = self._sleep, self._chance
+        return other
 
     async def complete(self, request: ModelRequest) -> Completion:
         """Answer the request with one assistant message.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ._json import FrozenDict, Json
 from ._message import AssistantMessage, Message
@@ -99,4 +99,24 @@ class StreamingChatClient(Protocol):
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Yield text and calls as they come and, last, the whole completion. Closing the iterator ends the request."""
+        ...
+
+
+@runtime_checkable
+class ClientWithOptions(Protocol):
+    """A chat client with options that a person may change from a form (M1.7). The key is none of them."""
+
+    def option_schema(self) -> dict[str, Json]:
+        """The JSON Schema of an object of them, none of them required."""
+        ...
+
+    def option_values(self) -> dict[str, Json]:
+        """Those that were given."""
+        ...
+
+    def with_options(self, **changes: Any) -> ChatClient:
+        """The same model with some of them changed; None takes one back to its default.
+
+        Raises: ConfigError; a problem that begins with "<option>: " is shown on that option.
+        """
         ...

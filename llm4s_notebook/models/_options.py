@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from ..errors import ConfigError
+from ._json import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def _key(value: object) -> object:
     return SecretStr(key)
 
 
-class Options(BaseModel):
-    """The options of `chat_client`, checked (M1.4)."""
+class Sampling(BaseModel):
+    """The options that a person may change while a client is in use (M1.7): none of them says where the model is or what opens it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, hide_input_in_errors=True)
 
@@ -90,7 +91,12 @@ class Options(BaseModel):
     max_tokens: Annotated[int | None, Field(ge=1)] = None
     seed: int | None = None
     stop: tuple[str, ...] | None = None
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 600.0
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False, description="seconds without a byte from the server")] = 600.0
+
+
+class Options(Sampling):
+    """The options of `chat_client`, checked (M1.4)."""
+
     base_url: Annotated[str | None, BeforeValidator(_address)] = None
     api_key: Annotated[SecretStr | None, BeforeValidator(_key)] = None
     retry: RetryPolicy = RetryPolicy()
@@ -120,6 +126,21 @@ class Options(BaseModel):
         }
         sent = {name: value for name, value in named.items() if value is not None}
         return {**sent, "timeout": self.timeout, "max_retries": 0}  # the policy above sends again, and nobody else
+
+
+def option_schema(without: Iterable[str] = ()) -> dict[str, Json]:
+    """The JSON Schema of an object of options, each of which may be left out. `without` names those that are not on offer."""
+    schema: dict[str, Any] = Sampling.model_json_schema()
+    left_out = set(without)
+    properties = {name: _given(one) for name, one in schema["properties"].items() if name not in left_out}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _given(option: dict[str, Any]) -> dict[str, Any]:
+    """An option as it is where it is given: one that is not given is left out, and never null. It is called as in code."""
+    kinds = [kind for kind in option.get("anyOf", []) if kind != {"type": "null"}]
+    gone = ("title", "anyOf", "default") if kinds else ("title",)
+    return {name: value for name, value in option.items() if name not in gone} | (kinds[0] if kinds else {})
 
 
 def _problem(name: str, kind: str, message: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..agent import Agent, AgentNode, AgentResult, GuardrailReviewMiddleware
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, ResumeProblem, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, CompiledGraph, GraphRuntime, RunConfig
+from ..models import Message
 from ..wire import GraphPicture
-from ._agent_view import stored_turn
+from ._agent_view import message_views, stored_turn
 from ._picture import agent_children, agent_part, picture
 from ._thread import NEW, Run, Stored
 
@@ -18,12 +20,22 @@ _NODES = {"model": AgentNode.MODEL, "call-tool": AgentNode.TOOL, "finish": Agent
 
 
 class AgentThread:
-    """Threads of one agent, in the words of the wire."""
+    """Threads of one agent, in the words of the wire. A new thread begins with `history`."""
 
     is_agent = True
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, history: tuple[Message, ...] = ()) -> None:
         self._agent = agent
+        self._history = history
+        self.unbegun = replace(NEW, messages=message_views(history)) if history else NEW
+
+    @property
+    def agent(self) -> Agent:
+        return self._agent
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        return self._history
 
     @property
     def title(self) -> str:
@@ -44,7 +56,10 @@ class AgentThread:
     # -- runs --------------------------------------------------------------------------------------------------------
 
     async def start(self, query: Any, thread_id: str, config: RunConfig) -> Run:
-        return await self._agent.start(query, thread_id=thread_id, config=config)
+        history = self._history
+        if history and (await self.checkpointer.head(thread_id)).checkpoint_id is not None:
+            history = ()  # the thread has it
+        return await self._agent.start(query, thread_id=thread_id, config=config, history=history)
 
     async def resume(self, thread_id: str, answers: Answers, config: RunConfig) -> Run:
         return await self._agent.start_resume(thread_id, answers, config)
@@ -57,9 +72,11 @@ class AgentThread:
 
     async def load(self, thread_id: str) -> Stored:
         try:
-            return self.stored(await self._agent.result(thread_id))
+            result, unfit = await self._agent.opened(thread_id)
         except ThreadNotFound:
-            return NEW
+            return self.unbegun
+        stored = self.stored(result)
+        return stored if unfit is None else replace(stored, unfit=unfit)
 
     def stored(self, result: AgentResult) -> Stored:
         return stored_turn(result, self._reviews_guardrails, self._is_destructive)

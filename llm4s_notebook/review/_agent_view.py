@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, assert_never, cast
 
 from ..agent import (
@@ -24,7 +24,7 @@ from ..agent import (
 )
 from ..errors import DecodeError
 from ..graph import Answer
-from ..models import AssistantMessage, ToolMessage, UserMessage, compact, thaw
+from ..models import AssistantMessage, Message, ToolMessage, UserMessage, compact, thaw
 from ..wire import GuardrailRefusal, Json, JsonObject, MessageView, PendingCard, ToolCallView, UsageView
 from ..wire import Status as WireStatus
 from ._thread import Stored
@@ -210,10 +210,15 @@ def _messages(result: AgentResult, requests: dict[str, AnyRequest]) -> tuple[Mes
         # Nothing runs while a turn waits: also the calls of a message that is itself held have to wait (2.4.3).
         last = next((message for message in reversed(result.messages) if isinstance(message, AssistantMessage)), None)
         waiting |= {call.id for call in last.tool_calls} if last is not None else set[str]()
+    return message_views([*result.messages, *result.recorded_results], waiting)
+
+
+def message_views(messages: Sequence[Message], waiting: Collection[str] = ()) -> tuple[MessageView, ...]:
+    """Messages as they are drawn; `waiting` holds the ids of calls of the last message that wait for a person."""
     results: dict[str, ToolMessage] = {}
     views: list[MessageView] = []
     # a call id may come again in a later message, so each message takes the results that follow it
-    for message in reversed([*result.messages, *result.recorded_results]):
+    for message in reversed(messages):
         match message:
             case ToolMessage():
                 results[message.tool_call_id] = message
@@ -221,7 +226,7 @@ def _messages(result: AgentResult, requests: dict[str, AnyRequest]) -> tuple[Mes
             case AssistantMessage():
                 views.append(_assistant_view(message, results, waiting))
                 results = {}
-                waiting = set[str]()
+                waiting = ()
             case UserMessage():
                 views.append(_plain_view(message.id, "user", message.content))
             case _:
@@ -246,7 +251,7 @@ def _tool_view(message: ToolMessage) -> MessageView:
     )
 
 
-def _assistant_view(message: AssistantMessage, results: dict[str, ToolMessage], waiting: set[str]) -> MessageView:
+def _assistant_view(message: AssistantMessage, results: dict[str, ToolMessage], waiting: Collection[str]) -> MessageView:
     calls = [
         ToolCallView(
             id=call.id,

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..checkpoint import Clock
 from ..graph.events import EventRecord
-from ..wire import GraphPicture, Pieces, SessionState
+from ..wire import EditorView, GraphPicture, Pieces, SessionState
 from ._breakpoints import Breakpoints
 from ._home import TICK, Home
 from ._live import Live
@@ -48,6 +48,7 @@ class Board:
         self.error: Exception | None = None
         self.notice: str | None = None
         self.seen = Seen()
+        self.editor: Callable[[], EditorView | None] = lambda: None
         self._thread = thread
         self._thread_id = thread_id
         self._reader = reader
@@ -66,6 +67,13 @@ class Board:
         self._change: asyncio.Future[None] | None = None
         self._pacer = Pacer(self._push)
         self._live_pacer = Pacer(self._push_pieces)
+
+    def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
+        """Draw another agent or another thread from now on."""
+        if thread_id != self._thread_id:
+            self.seen = Seen()  # ids of what waits are those of its thread, and may be the same on another one
+        self._thread, self._thread_id, self._reader = thread, thread_id, reader
+        self.error = self.notice = self._picture = None
 
     def document(self) -> SessionState:
         """The document as it is now; may be called from any thread."""
@@ -95,6 +103,7 @@ class Board:
                 error=self.error,
                 error_at=self._error_at,
                 notice=self.notice,
+                editor=self.editor(),
                 now=self._clock.now(),
             )
         )

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ..checkpoint import Clock
-from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, ResumeProblem
+from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, RestoreRejected
 from ..graph import RunConfig
 from ..graph.events import CheckpointCommitted
 from ..wire import SessionState
@@ -29,6 +29,7 @@ FOLLOW_EVERY = 0.4
 
 T = TypeVar("T")
 Told = Callable[[], None]
+Place: TypeAlias = tuple[str, str | None]
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +52,7 @@ class Conductor:
         self.board = Board(thread, thread_id, self.reader, breakpoints, clock, self.home)
         self.answered: Observers[tuple[str, ...]] = Observers()
         self.ended_by: Exception | None = None
+        self.unasked: tuple[str, str] | None = None  # a thread, and a query that it could not be asked (D14)
         self._recorder = None if decisions is None else Recorder(decisions, thread_id, self.reader, self.board)
         self._clock = clock
         self._moved()
@@ -66,6 +68,23 @@ class Conductor:
         self._begun = 0
         self._waiters = 0
         self._committed = False  # something of the run under way that is not drawn
+
+    async def between_turns(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` while no run of this session is under way: after what was asked for before, before what is asked for later."""
+
+        async def alone() -> T:
+            async with self._turnstile:
+                return await work()
+
+        return await self.home.call(alone)
+
+    def turn_to(self, thread: ReviewedThread, thread_id: str, reader: ThreadReader) -> None:
+        """Drive another agent, or another thread, from now on; `reader` has read it. To be called between turns."""
+        self.thread, self.thread_id, self.reader, self.ended_by = thread, thread_id, reader, None
+        self.board.turn_to(thread, thread_id, reader)
+        if self._recorder is not None:
+            self._recorder.turn_to(thread_id, reader)
+        self.board.touch(now=True)
 
     @property
     def busy(self) -> bool:
@@ -153,7 +172,7 @@ class Conductor:
         decided = self._clock.now()
 
         async def admit() -> Run:
-            self._refuse_answered(answers)
+            self.reader.refuse_answered(self.thread.graph.id, answers)
             self.reader.log.will_answer(summaries or {})
             if self._recorder is not None:
                 await self._recorder.will_record(answers)
@@ -171,18 +190,10 @@ class Conductor:
             return run
 
         async def work() -> Any:
-            self._refuse_answered(answers)  # at once, not only after the run that its first answer began
+            self.reader.refuse_answered(self.thread.graph.id, answers)  # at once, not only after the run that its first answer began
             return await self._turn(admit, admitted=admitted, quiet=quiet)
 
         return await self.home.call(work)
-
-    def _refuse_answered(self, answers: Sequence[Pair]) -> None:
-        waiting = self.reader.stored.waiting
-        late = [given for given, _ in answers if given not in waiting and self.reader.log.get(given) is not None]
-        if late:
-            problems = [ResumeProblem(interrupt_id=interrupt_id, code="answered", message="already answered") for interrupt_id in late]
-            refusal = InvalidResume(graph_id=self.thread.graph.id, problems=problems)
-            raise self.reader.log.explained(refusal, self.reader.stored.waiting.values())
 
     async def recover(self, config: RunConfig, *, admitted: Told | None = None, quiet: bool = False) -> Any:
         """Continue an unfinished turn."""
@@ -244,21 +255,26 @@ class Conductor:
             self.board.error = None
         self.ended_by = None
 
-    async def reviewed(self, *, patient: bool = False, known: Exception | None = None) -> Any:
+    async def reviewed(self, *, patient: bool = False, known: Exception | None = None, beyond: Place | None = None) -> Any:
         """Return when nothing is pending any more; raise what ended the turn, unless that is the error `known` already.
 
-        With `patient` a turn that is not begun or not finished is waited for as well.
+        With `patient` a turn that is not begun or not finished is waited for as well, with `beyond` until the thread is no longer there.
         """
-        return await self.home.call(lambda: self._reviewed(patient, known))
+        return await self.home.call(lambda: self._reviewed(patient, known, beyond))
 
-    async def _reviewed(self, patient: bool, known: Exception | None) -> Any:
+    @property
+    def place(self) -> Place:
+        """The thread and its latest checkpoint, as last read."""
+        return self.thread_id, self.checkpoint_id
+
+    async def _reviewed(self, patient: bool, known: Exception | None, beyond: Place | None) -> Any:
         self._waiters += 1
         try:
             await self.refresh()
             self._follow()
             while True:
                 stored = self.reader.stored
-                if not self.busy and not self.reader.elsewhere:
+                if not self.busy and not self.reader.elsewhere and self.place != beyond:
                     if self.ended_by is not None and self.ended_by is not known:
                         raise self.ended_by
                     if stored.settled or (stored.status == "new" and not patient):
@@ -295,6 +311,8 @@ class Conductor:
                     self._recorder.look_for_gaps()
             run = await admit()
         except BaseException as error:
+            if isinstance(error, RestoreRejected) and isinstance(query, str):
+                self.unasked = self.thread_id, query
             await self._refused(error, quiet)
             raise
         if run is None:

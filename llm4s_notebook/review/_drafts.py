@@ -10,10 +10,15 @@ from ..agent import SecretPlaces
 from ..wire import Json, JsonObject, PendingCard
 
 MAX_DRAFT_BYTES = 1_000_000
+FORM = "agent:"
+"""What the id of a draft on an agent's form begins with; an interrupt's never does."""
 
 
 class Drafts:
-    """Drafts by interrupt id: opaque JSON, kept in the kernel's memory only, never stored and never in a saved notebook."""
+    """Drafts by interrupt id, or by FORM and an agent's id.
+
+    They are opaque JSON, kept in the kernel's memory only, never stored and never in a saved notebook.
+    """
 
     def __init__(self) -> None:
         self._drafts: JsonObject = {}
@@ -31,6 +36,12 @@ class Drafts:
         """Drop the drafts of answered interrupts. True when there were any."""
         gone = [self._drafts.pop(interrupt_id, None) for interrupt_id in interrupt_ids]
         return any(draft is not None for draft in gone)
+
+    def swap(self, drafts: JsonObject) -> JsonObject:
+        """Put other cards' drafts in the place of those here; the agents' forms keep theirs."""
+        gone = {id: draft for id, draft in self._drafts.items() if not id.startswith(FORM)}
+        self._drafts = {id: draft for id, draft in self._drafts.items() if id not in gone} | drafts
+        return gone
 
     def all(self) -> JsonObject:
         """A copy of all drafts, for a view that has just rendered."""

@@ -50,6 +50,10 @@ class GraphThread:
     async def abandon(self, thread_id: str) -> Any:
         await self.runtime.abandon(thread_id, self.graph)
 
+    @property
+    def unbegun(self) -> Stored:
+        return NEW
+
     async def load(self, thread_id: str) -> Stored:
         waiting = await self.runtime.pending(thread_id, self.graph)
         if waiting is not None:

@@ -10,6 +10,7 @@ from ..errors import Llm4sError
 from ..graph import BreakpointPhase
 from ..wire import (
     AnsweredView,
+    EditorView,
     ErrorView,
     GraphPicture,
     LiveView,
@@ -54,6 +55,7 @@ class Facts:
     error: Exception | None
     error_at: datetime | None
     notice: str | None
+    editor: EditorView | None
     now: datetime
 
 
@@ -61,6 +63,7 @@ def project(facts: Facts) -> SessionState:
     """The document. Its `running` and `can_…` fields say which buttons work."""
     stored = facts.stored
     running = facts.running_here or facts.running_elsewhere
+    goes_on = not running and stored.unfit is None
     cards = [card.model_copy(update={"since_ms": _ms(facts.log.since(card.id))}) for card in stored.cards]
     status: WireStatus = "running" if running else stored.status
     messages = facts.calls.noted(stored.messages)
@@ -85,9 +88,10 @@ def project(facts: Facts) -> SessionState:
         usage=stored.usage.model_copy(update={"calls": facts.calls.views()}),
         error=None if facts.error is None else error_view(facts.error, facts.error_at or facts.now),
         notice=facts.notice,
-        can_run=not running and (stored.status == "new" or stored.settled),
+        editor=facts.editor,
+        can_run=goes_on and (stored.status == "new" or stored.settled),
         can_cancel=facts.running_here and not facts.cancelling,
-        can_recover=not running and stored.status == "unfinished",
+        can_recover=goes_on and stored.status == "unfinished",
         updated_at_ms=_ms(facts.now) or 0,
     )
 

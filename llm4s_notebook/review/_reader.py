@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
 from ..checkpoint import CheckpointStatus, Clock, EventRecord, Head
-from ..errors import ReplayUnavailable
+from ..errors import InvalidResume, ReplayUnavailable, ResumeProblem
 from ._answered import AnsweredLog
+from ._answers import Pair
 from ._model_calls import ModelCalls
-from ._thread import NEW, ReviewedThread, Stored
+from ._thread import ReviewedThread, Stored
 from ._trace import Trace
 
 PAGE = 1000
@@ -23,12 +25,18 @@ class ThreadReader:
         self._thread = thread
         self._thread_id = thread_id
         self._clock = clock
-        self.stored: Stored = NEW
+        self.stored: Stored = thread.unbegun
         self.log = AnsweredLog()
         self.trace = Trace()
         self.calls = ModelCalls()
         self.head: Head | None = None
         self.was_read = False
+
+    def by(self, thread: ReviewedThread) -> ThreadReader:
+        """A reader of the same thread through another agent, to be read; it goes on with what the log has told so far."""
+        other = copy(self)
+        other._thread = thread
+        return other
 
     @property
     def elsewhere(self) -> bool:
@@ -44,7 +52,7 @@ class ThreadReader:
         # the head first: what changes after it is seen as a changed head
         head = await store.head(self._thread_id)
         await self.read_events()
-        self.stored = await self._thread.load(self._thread_id) if head.checkpoint_id is not None else NEW
+        self.stored = await self._thread.load(self._thread_id) if head.checkpoint_id is not None else self._thread.unbegun
         self.head = head
         self.was_read = True
 
@@ -88,6 +96,14 @@ class ThreadReader:
         self.log.see(seen)
         self.trace.see(seen)
         self.calls.see(seen)
+
+    def refuse_answered(self, graph_id: str, answers: Iterable[Pair]) -> None:
+        """Raises: InvalidResume for answers to what has been answered, as far as is known here."""
+        waiting = self.stored.waiting
+        late = [given for given, _ in answers if given not in waiting and self.log.get(given) is not None]
+        if late:
+            problems = [ResumeProblem(interrupt_id=interrupt_id, code="answered", message="already answered") for interrupt_id in late]
+            raise self.log.explained(InvalidResume(graph_id=graph_id, problems=problems), waiting.values())
 
     def without(self, answered: Iterable[str]) -> None:
         """Take the cards away whose answers have just been admitted."""

@@ -38,6 +38,10 @@ class Recorder:
         self._asked: tuple[str | None, Json] = (None, None)
         self._unwritten: list[DecisionRecord] = []
 
+    def turn_to(self, thread_id: str, reader: ThreadReader) -> None:
+        """Another thread, or another agent on this one. What could not be written yet keeps its own thread's id."""
+        self._thread_id, self._reader, self._cards = thread_id, reader, {}
+
     def asked(self, query: Any, run_id: str) -> None:
         """A turn begins. A graph's thread does not store what it was asked."""
         try:

@@ -16,8 +16,11 @@ from ..graph import BreakpointPhase, RunConfig
 from ..wire import (
     Abandon,
     Cancel,
+    ChangeAgent,
     Done,
+    GoOn,
     Hello,
+    JsonObject,
     Problem,
     Recover,
     Refusal,
@@ -26,13 +29,16 @@ from ..wire import (
     SaveDraft,
     SetHold,
     Submit,
+    WayOn,
     Welcome,
     request_adapter,
 )
 from ..wire import Drafts as DraftsMessage
+from ._agent_form import FormRefused, changed
 from ._check import checked
 from ._conduct import Conductor
-from ._drafts import Drafts, without_secrets
+from ._course import Course
+from ._drafts import FORM, Drafts, without_secrets
 from ._observers import Observers
 from ._project import error_view
 from ._receipts import Receipt, Receipts
@@ -49,6 +55,7 @@ class Desk:
         self._conductor = conductor
         self._drafts = drafts
         self._config = config
+        self.course: Course | None = None
         self._receipts: Receipts[Request, Say] = Receipts(request_adapter, _refusal)
         conductor.answered.add(self._forget_drafts)
 
@@ -105,6 +112,10 @@ class Desk:
                 said = f"{'hold' if on else 'no hold'} {phase.lower()} {node}" + (
                     " from the next run or resume" if conductor.board.underway is not None else ""
                 )
+            case ChangeAgent(agent=agent, value=value):
+                said = await self._change(agent, value)
+            case GoOn(way=way, thread_id=thread_id):
+                said = await self._go_on(way, thread_id)
             case SaveDraft():
                 said = self._save_draft(body, request.request_id)
         return Done(kind="done", request_id=request.request_id, said=said)
@@ -120,6 +131,48 @@ class Desk:
         )
         return sending.said
 
+    @property
+    def _led(self) -> Course:
+        if self.course is None:
+            raise ConfigError(field="session", problems=["it drives a graph, which has neither prompt nor options"])
+        return self.course
+
+    async def _change(self, agent: str, value: JsonObject) -> str:
+        course = self._led
+        made = changed(course.target, agent, value)
+        busy = self._conductor.busy
+        task = self._conductor.own(course.use(made), "llm4s another agent")
+        if busy:
+            task.add_done_callback(lambda done: self._too_late(done, FORM + agent, value))
+        else:
+            await task
+        self._forget_drafts((FORM + agent,))
+        if busy:
+            return "applies when the run under way has ended"
+        return "choose how to go on" if self._conductor.reader.stored.unfit is not None else "applied"
+
+    def _too_late(self, task: asyncio.Task[None], id: str, value: JsonObject) -> None:
+        """A change that was taken on trust, since a run was under way, did not come about: it is shown, and a draft again."""
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, Exception):
+            self._conductor.board.show(error)
+            self._drafts.save(id, {"value": value})
+            self._push_drafts(None)
+
+    async def _go_on(self, way: WayOn, thread_id: str) -> str:
+        course, conductor = self._led, self._conductor
+        if conductor.busy:
+            raise ConfigError(field="session", problems=["a run is under way"], next_step="cancel it, or choose when it has ended")
+        if thread_id != conductor.thread_id:
+            problem = f"the session drives thread {conductor.thread_id} by now, not {thread_id}"
+            raise ConfigError(field="session", problems=[problem], next_step="look at it again; nothing was changed")
+        await course.go_on(way)
+        return "finishing with the old agent" if way == "old_agent" else f"on thread {conductor.thread_id}"
+
+    def push_drafts(self) -> None:
+        """Tell every view the drafts."""
+        self._push_drafts(None)
+
     def _forget_drafts(self, answered: tuple[str, ...]) -> None:
         """What is answered, here or in code, needs no draft any more (W1.4)."""
         if self._drafts.forget(answered):
@@ -127,7 +180,8 @@ class Desk:
 
     def _save_draft(self, body: SaveDraft, request_id: str) -> str:
         reader = self._conductor.reader
-        if body.draft is not None and body.id not in reader.stored.waiting:
+        forms = [] if self.course is None else [FORM + id for id in self.course.target.family]
+        if body.draft is not None and body.id not in reader.stored.waiting and body.id not in forms:
             problem = ResumeProblem(interrupt_id=body.id, code="unknown", message="nothing of that id waits")
             refusal = InvalidResume(graph_id=self._conductor.thread.graph.id, problems=[problem])
             raise reader.log.explained(refusal, reader.stored.waiting.values())
@@ -173,6 +227,8 @@ class Desk:
 
 def _refusal(request_id: str, error: Exception) -> Refusal:
     problems = [_problem(problem) for problem in error.problems] if isinstance(error, InvalidResume) else []
+    if isinstance(error, FormRefused):
+        problems = [_fault(FORM + error.agent, path, message) for path, message in error.faults]
     return Refusal(kind="refused", request_id=request_id, error=error_view(error, datetime.now(UTC)), problems=problems)
 
 
@@ -185,6 +241,11 @@ def _problem(problem: ResumeProblem) -> Problem:
         answered_at_ms=None if problem.answered_at is None else int(problem.answered_at.timestamp() * 1000),
         answered_by=problem.answered_by,
     )
+
+
+def _fault(id: str, path: tuple[str, ...], message: str) -> Problem:
+    """A fault of a form, as one of the answer with that id (W2.7)."""
+    return Problem(interrupt_id=id, path=list(path), code="invalid", message=message, answered_at_ms=None, answered_by=None)
 
 
 def _changes_something(request: Request) -> ConfigError | None:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..agent import Agent, AgentResult, PendingReview
-from ..errors import ConfigError, IncompleteRun, PendingInterrupts, ThreadBusy
+from ..errors import ConfigError, IncompleteRun, PendingInterrupts, RestoreRejected, ThreadBusy
 from ..graph import Answer, Answers, PendingInterrupt, RunConfig, Suspended
 from ._answers import Pair, pairs
 from ._decision_log import DecisionLog
@@ -83,12 +83,12 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
     turn = asyncio.ensure_future(session.open(query, again=again))
     try:
         await ticking(turn)
-        turn.result()
-        if session.state().status == "unfinished":
+        unasked = _unasked(turn, session)
+        if session.state().can_recover:
             before = session.state().notice
             unfinished = "the last run of this thread did not finish: recover continues it"
             session.notice(f"{unfinished} · {before}" if before else unfinished)
-        return await session.wait(known=known)
+        return await session.wait(known=known, unasked=unasked)
     except asyncio.CancelledError:
         nothing_ran = turn.done() and not session.running
         if not turn.done():
@@ -101,10 +101,24 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
         raise
 
 
+def _unasked(turn: asyncio.Future[Any], session: Session) -> bool:
+    """Whether the thread does not fit the cell's agent, so that the console offers ways on (D14). Raises: what else ended the turn."""
+    try:
+        turn.result()
+    except RestoreRejected:
+        if session.offer is None:
+            raise
+        return True
+    return False
+
+
 def how_to_wait(session: Session) -> str:
     """The line of code that waits for this thread again."""
     name = "graph" if isinstance(session.target, GraphThread) else "agent"
-    return f'await review({name}, "…", thread_id="{session.thread_id}")'
+    editor = session.state().editor
+    changed = editor is not None and editor.agents[0].code is not None
+    line = f'await review({name}, "…", thread_id="{session.thread_id}")'
+    return f"{line}, with the agent as changed here (As code)" if changed else line
 
 
 # -- nobody is there -------------------------------------------------------------------------------------------------

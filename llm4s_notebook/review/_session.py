@@ -22,6 +22,7 @@ from ._agent_thread import AgentThread
 from ._answers import pairs
 from ._breakpoints import Breakpoints
 from ._conduct import Conductor
+from ._course import Course
 from ._decision_log import DecisionLog
 from ._drafts import Drafts
 from ._graph_thread import GraphThread
@@ -64,17 +65,31 @@ class Session:
         problems = [f"{what} is wanted, not {type(given).__name__}" for what, given, kind in wanted if not isinstance(given, kind)]
         if problems:
             raise ConfigError(field="session", problems=problems)
-        self._target = target
-        self._thread: ReviewedThread = target if isinstance(target, GraphThread) else AgentThread(target)
+        self._graph = target if isinstance(target, GraphThread) else None
+        thread: ReviewedThread = target if isinstance(target, GraphThread) else AgentThread(target)
         self._config = config if principal is None else replace(config, principal=principal)
         self._decisions = decisions
         self._clock = clock
         self._new_thread_id = new_thread_id
-        self.thread_id = thread_id if thread_id is not None else new_thread_id()
-        self.breakpoints = Breakpoints(self._thread.expand, self._holds_changed)
+        begin_on = thread_id if thread_id is not None else new_thread_id()
+        self.breakpoints = Breakpoints(lambda node, phase: self._thread.expand(node, phase), self._holds_changed)
         self.drafts = Drafts()
-        self._conductor = Conductor(self._thread, self.thread_id, self.breakpoints, clock, decisions)
+        self._conductor = Conductor(thread, begin_on, self.breakpoints, clock, decisions)
         self._desk = Desk(self._conductor, self.drafts, self._config)
+        self._course: Course | None = None
+        if isinstance(target, Agent):
+            self._course = Course(target, self._conductor, self.breakpoints, self.drafts, clock, new_thread_id)
+            self._course.told = self._desk.push_drafts
+            self._desk.course, self._conductor.board.editor = self._course, self._course.view
+
+    @property
+    def _thread(self) -> ReviewedThread:
+        return self._conductor.thread
+
+    @property
+    def thread_id(self) -> str:
+        """The thread it drives now."""
+        return self._conductor.thread_id
 
     def _holds_changed(self) -> None:
         self._conductor.board.changed()
@@ -117,6 +132,46 @@ class Session:
         """Give up a turn that waits or is unfinished: nothing of it is kept, and the thread is usable."""
         return await self._conductor.abandon()
 
+    # -- another prompt, other options (W4.5, W4.6) ------------------------------------------------------------------
+
+    async def use(self, agent: Agent) -> None:
+        """Go on with a changed agent, `session.target.with_(…)`; returns when no run is under way and it has taken effect.
+
+        Where its thread was stored by another version, `offer` says so, runs and answers are refused as ever (D14), and one of the
+        next two methods goes on. Raises: ConfigError for an agent of another id or store; StoreUnavailable; nothing is changed then.
+        """
+        await self._led().use(agent)
+
+    async def finish_with_old_agent(self) -> None:
+        """Go on with this thread as it began; `target` stays the changed agent, for a new thread.
+
+        Raises: ConfigError where there is no need, or where the agent that stored the thread is not in this kernel.
+        """
+        await self._led().go_on("old_agent")
+
+    async def new_thread(self, *, history: bool = True) -> str:
+        """Leave this thread as it is for a new one, and return its id.
+
+        It begins with the messages before the turn that is open; without `history` it is empty. Nothing is stored of it before
+        its first turn. What the person holds on the diagram stays behind. Raises: ConfigError where nothing was said on this one.
+        """
+        await self._led().go_on("new_thread" if history else "empty_thread")
+        return self.thread_id
+
+    async def back(self) -> None:
+        """Return to the thread that was left, while nothing was said on the new one. Raises: ConfigError."""
+        await self._led().go_on("back")
+
+    @property
+    def offer(self) -> str | None:
+        """Why the thread does not go on with the changed agent, and what is open; None where it does."""
+        return None if self._course is None else self._course.view().offer
+
+    def _led(self) -> Course:
+        if self._course is None:
+            raise ConfigError(field="session", problems=["it drives a graph, which has neither prompt nor options"])
+        return self._course
+
     async def cancel(self) -> None:
         """Cancel the run under way and return when it is out. It overtakes whatever is queued; with no run it is nothing."""
         await self._conductor.cancel()
@@ -129,19 +184,20 @@ class Session:
         """
         return await self._conductor.reviewed()
 
-    async def wait(self, *, known: Exception | None = None) -> Any:
+    async def wait(self, *, known: Exception | None = None, unasked: bool = False) -> Any:
         """Like `reviewed`, for a cell in front of which somebody sits: a turn not begun or not finished is waited for too.
 
-        `known` is an `ended_by` that the person has seen before, and is not raised again.
+        `known` is an `ended_by` that the person has seen before, and is not raised again. With `unasked` the turn that is waited for
+        was refused because its thread does not fit the agent (`offer`): what the thread holds now is not its result.
         """
-        return await self._conductor.reviewed(patient=True, known=known)
+        return await self._conductor.reviewed(patient=True, known=known, beyond=self._conductor.place if unasked else None)
 
     # -- what views draw ---------------------------------------------------------------------------------------------
 
     @property
     def target(self) -> Agent | GraphThread:
-        """What it drives, as it was given."""
-        return self._target
+        """What it drives; of an agent the one last chosen, also while the thread is finished with the old one."""
+        return self._graph if self._course is None else self._course.target  # pyright: ignore[reportReturnType]  # one of the two is there
 
     @property
     def result(self) -> Any:
@@ -250,7 +306,7 @@ class Session:
         target = thread_id if thread_id is not None else self._new_thread_id()
         await self._thread.runtime.fork(self.thread_id, checkpoint_id, target)
         return Session(
-            self._target,
+            self.target if self._course is None else self._course.driven,
             target,
             config=self._config,
             decisions=self._decisions,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..checkpoint import Checkpointer, EventRecord
-from ..errors import ResumeProblem
+from ..errors import RestoreRejected, ResumeProblem
 from ..graph import Answers, BreakpointPhase, CompiledGraph, GraphRuntime, RunConfig
 from ..wire import GraphPicture, MessageView, PendingCard, UsageView
 from ..wire import Status as WireStatus
@@ -20,7 +20,7 @@ class Stored:
     """A thread as its store holds it, already in the words of the wire.
 
     `status` is never "running": whether a run is under way is the session's to say. `waiting` describes each pending
-    interrupt in one line, by id and in the order of the cards.
+    interrupt in one line, by id and in the order of the cards. `unfit` says why what is driven cannot go on with the thread (D14).
     """
 
     status: WireStatus
@@ -32,11 +32,17 @@ class Stored:
     waiting: Mapping[str, str]
     messages: tuple[MessageView, ...] = ()
     usage: UsageView = NO_USAGE
+    unfit: RestoreRejected | None = None
 
     @property
     def settled(self) -> bool:
         """True when the turn has ended and nothing waits."""
         return self.status in ("completed", "blocked", "step_limit")
+
+    @property
+    def says_nothing(self) -> bool:
+        """True of a thread that is new, and of one whose first turn was given up before anything of it was stored."""
+        return self.status == "new" or (self.settled and not self.messages)
 
 
 NEW = Stored(status="new", waiting={})
@@ -74,8 +80,13 @@ class ReviewedThread(Protocol):
     async def recover(self, thread_id: str, config: RunConfig) -> Run: ...
     async def abandon(self, thread_id: str) -> Any: ...
 
+    @property
+    def unbegun(self) -> Stored:
+        """A thread of which nothing is stored yet."""
+        ...
+
     async def load(self, thread_id: str) -> Stored:
-        """The thread as stored; NEW when there is none."""
+        """The thread as stored; `unbegun` when there is none."""
         ...
 
     def stored(self, result: Any) -> Stored:

@@ -18,6 +18,8 @@ def as_html(state: SessionState, view: View) -> str:
     if state.error is not None:
         said = " · ".join(part for part in (state.error.what, state.error.where, state.error.next_step) if part)
         parts.append(f"<p>{escape(state.error.type)}: {escape(said)}</p>")
+    if state.editor is not None and state.editor.offer is not None:
+        parts.append(f"<p>{escape(state.editor.offer)}</p>")
     if state.notice:
         parts.append(f"<p>{escape(state.notice)}</p>")
     if state.pending:

@@ -37,6 +37,7 @@ def _turn(state: SessionState) -> list[str]:
     lines += [f"answer: {state.answer}"] if state.answer else []
     if state.error is not None:
         lines += [part for part in (f"{state.error.type}: {state.error.what}", state.error.where, state.error.next_step) if part]
+    lines += [state.editor.offer] if state.editor is not None and state.editor.offer is not None else []
     return lines + ([state.notice] if state.notice else [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._base import Json, JsonObject, WireModel
+from ._editor import ChangeAgent, EditedAgent, EditorView, GoOn, WayOn, WayOnView
 from ._message import Done, Drafts, LivePiece, Message, Pieces, Refusal, Welcome
 from ._request import (
     Abandon,
@@ -79,6 +80,7 @@ __all__ = [
     "AnyVerdict",
     "Approve",
     "Cancel",
+    "ChangeAgent",
     "DecideText",
     "Decided",
     "Decision",
@@ -86,9 +88,12 @@ __all__ = [
     "Drafts",
     "EdgeView",
     "Edit",
+    "EditedAgent",
+    "EditorView",
     "ErrorView",
     "FindTexts",
     "FoundTexts",
+    "GoOn",
     "GraphPicture",
     "GuardrailCounts",
     "GuardrailRefusal",
@@ -142,6 +147,8 @@ __all__ = [
     "ToolCallView",
     "UndoVerdict",
     "UsageView",
+    "WayOn",
+    "WayOnView",
     "Welcome",
     "WireModel",
     "request_adapter",

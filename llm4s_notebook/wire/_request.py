@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from ._base import Json, JsonObject, WireModel
+from ._editor import ChangeAgent, GoOn
 
 Id = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -88,14 +89,16 @@ class SetHold(WireModel):
 
 
 class SaveDraft(WireModel):
-    """What a person has begun on a card; null forgets it (W1.4)."""
+    """What a person has begun on a card, or on the form of an agent ("agent:<id>", W4.5); null forgets it (W1.4)."""
 
     kind: Literal["save_draft"]
     id: Id
     draft: Json
 
 
-RequestBody = Annotated[Hello | Run | Submit | Cancel | Recover | Abandon | SetHold | SaveDraft, Field(discriminator="kind")]
+RequestBody = Annotated[
+    Hello | Run | Submit | Cancel | Recover | Abandon | SetHold | SaveDraft | ChangeAgent | GoOn, Field(discriminator="kind")
+]
 
 
 class Request(WireModel):

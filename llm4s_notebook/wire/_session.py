@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ._base import Json, JsonObject, WireModel
+from ._editor import EditorView
 
 Kind = Literal["APPROVAL", "QUESTION", "MIDDLEWARE_QUESTION", "BREAKPOINT"]
 Status = Literal["new", "running", "suspended", "completed", "blocked", "step_limit", "unfinished"]
@@ -206,6 +207,7 @@ class SessionState(WireModel):
     usage: UsageView
     error: ErrorView | None
     notice: str | None  # one line for the person, such as how to wait again after an interrupt
+    editor: EditorView | None  # None where no agent is driven
     can_run: bool
     can_cancel: bool
     can_recover: bool

@@ -25,6 +25,7 @@ from llm4s_notebook.checkpoint import Checkpointer
 from llm4s_notebook.errors import (
     ConfigError,
     RestoreRejected,
+    ThreadNotFound,
 )
 from llm4s_notebook.graph import GraphRuntime
 from llm4s_notebook.models import ScriptedClient, calls
@@ -41,6 +42,41 @@ def test_an_agent_can_be_had_with_some_settings_changed():
     assert agent.with_(stream=True, interrupt_before=[AgentNode.TOOL]).graph.version == agent.graph.version
     with pytest.raises(ConfigError, match="no setting 'colour'"):
         agent.with_(colour="red")
+
+
+def test_one_agent_of_a_family_can_be_changed_also_where_two_hand_over_to_each_other():
+    """2.4.13: the others stay as they are, every handoff leads to the new ones, and the agents given are left alone."""
+    front = Agent("front", ScriptedClient(), system_prompt="a", handoffs=[Handoff(lambda: back, preserve_context=False, reason="r")])
+    back = Agent("back", ScriptedClient(), system_prompt="b", handoffs=[front])
+    other = front.with_(agent="back", system_prompt="c")
+    assert other.family == ("front", "back")
+    assert [member.system_prompt for id in other.family if (member := other.member(id))] == ["a", "c"]
+    assert other.graph.version != front.graph.version
+    assert other.with_(agent="back", system_prompt="b").graph.version == front.graph.version
+    assert front.with_(agent="front", system_prompt="d").with_(agent="front", system_prompt="a").graph.version == front.graph.version
+    assert (back.settings.system_prompt, other.runtime) == ("b", front.runtime)
+    assert other.member("nobody") is None
+    with pytest.raises(ConfigError, match="agent 'nobody' is not in the family"):
+        front.with_(agent="nobody", system_prompt="c")
+    with pytest.raises(ConfigError, match="no setting 'colour'"):
+        front.with_(agent="back", colour="red")
+
+
+async def test_an_opened_thread_says_why_the_agent_could_not_go_on_with_it(store: Checkpointer):
+    """D14: the same words as the refusal of a run, before one is tried; and which messages a new thread may begin with."""
+    runtime = GraphRuntime(store)
+    agent = Agent("assistant", ScriptedClient("hi", calls(call("c1", "gated", what="x"))), tools=gated_into([]), runtime=runtime)
+    await agent.run("hello", thread_id="t")
+    await agent.run("go", thread_id="t")
+    result, unfit = await agent.opened("t")
+    assert (unfit, [message.content for message in agent.settled(result)]) == (None, ["hello", "hi"])
+    changed = agent.with_(system_prompt="b")
+    result, unfit = await changed.opened("t")
+    with pytest.raises(RestoreRejected) as refused:
+        await changed.resume("t", result.pending[0].approve())
+    assert str(unfit) == str(refused.value)
+    with pytest.raises(ThreadNotFound):
+        await agent.opened("nobody")
 
 
 def test_the_version_is_a_digest_of_the_settings_and_only_of_them():

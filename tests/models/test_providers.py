@@ -236,3 +236,43 @@ async def test_the_request_is_not_changed_by_sending_it(server: ProviderServer) 
     before = thaw(DEPLOY.parameters)
     await exchanged(GOOGLE, server, REQUEST, BOTH, stream=False)
     assert (thaw(DEPLOY.parameters), REQUEST) == (before, ModelRequest(TURN, (DEPLOY,)))
+
+
+# -- options changed by a person (M1.7) -------------------------------------------------------------------------------
+
+
+def spelled(body: Any) -> Any:
+    return body.get("generationConfig", body)
+
+
+@each_provider
+async def test_changed_options_reach_the_provider_over_the_same_connections(dialect: Dialect, server: ProviderServer) -> None:
+    """M1.7: the client they were changed in keeps its own."""
+    reply = dialect.reply(BOTH, stream=False)
+    first = client_of(dialect, server.script(reply, reply), temperature=0.5)
+    second = first.with_options(temperature=0.25, max_tokens=77)
+    for client in (first, second):
+        await client.complete(REQUEST)
+    await second.aclose()
+    place = SPELLED[dialect.name]
+    assert [spelled(sent.body)[place["temperature"]] for sent in server.requests] == [0.5, 0.25]
+    assert spelled(server.requests[1].body)[place["max_tokens"]] == 77
+    assert (first.option_values(), second.option_values()) == ({"temperature": 0.5}, {"temperature": 0.25, "max_tokens": 77})
+    assert second.with_options(temperature=None, max_tokens=None).option_values() == {}
+
+
+@each_provider
+def test_the_form_of_the_options_leaves_out_what_the_provider_lacks_and_never_has_a_key(dialect: Dialect, server: ProviderServer) -> None:
+    """M1.7, M1.4, M1.5."""
+    client = client_of(dialect, server)
+    offered = set(client.option_schema()["properties"])  # type: ignore[arg-type]
+    assert offered == {*SPELLED[dialect.name], "timeout"}
+    for name in ("seed", "stop"):
+        if name not in offered:
+            with pytest.raises(ConfigError, match=f"{name}: '{dialect.name}' has no such option"):
+                client.with_options(**{name: GIVEN[name]})
+    for name in ("api_key", "base_url"):
+        with pytest.raises(ConfigError, match=f"{name}: belongs to the client"):
+            client.with_options(**{name: "https://elsewhere"})
+    with pytest.raises(ConfigError, match="temperature: "):
+        client.with_options(temperature=3)

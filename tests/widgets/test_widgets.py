@@ -367,3 +367,28 @@ async def test_a_document_is_pushed_at_most_every_few_hundredths_of_a_second_whi
     await asyncio.sleep(0.1)
     assert len(pushes) < 30
     assert pushes[-1] == session.state().revision
+
+
+async def test_the_console_s_twin_says_that_its_thread_waits_for_a_choice(front: FakeFrontEnd):
+    """W5.3, W4.6."""
+    _, session = await waiting(system_prompt="one")
+    console = Console(session)
+    await session.use(session.target.with_(system_prompt="two"))  # type: ignore[union-attr]
+    bundle = console._repr_mimebundle_()  # pyright: ignore[reportPrivateUsage]  # what a front end calls
+    assert bundle is not None
+    for kind in ("text/plain", "text/html"):
+        assert "This thread waits under another version of the agent (system prompt)." in bundle[0][kind]
+
+
+async def test_every_widget_of_the_session_follows_to_a_new_thread(front: FakeFrontEnd):
+    """W1.2, W4.6: one that only shows follows too, and takes no choice."""
+    _, session = await waiting(system_prompt="one")
+    widgets = [Console(session), ReviewPanel(session), ReviewPanel(session, read_only=True), GraphView(session), Transcript(session)]
+    await session.use(session.target.with_(system_prompt="two"))  # type: ignore[union-attr]
+    body = {"kind": "go_on", "way": "empty_thread", "thread_id": "t"}
+    asked = front.ask(widgets[2], body)
+    await until(lambda: bool(front.replies(asked)))
+    assert (front.replies(asked)[0]["kind"], session.thread_id) == ("refused", "t")
+    front.ask(widgets[1], body)
+    await until(lambda: session.thread_id != "t")
+    await until(lambda: all(front.document(widget)["thread_id"] == session.thread_id for widget in widgets))

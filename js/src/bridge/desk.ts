@@ -12,6 +12,7 @@ import type {
   Reply,
   RequestBody,
   SessionState,
+  WayOn,
 } from "../wire/index";
 import { DraftStore } from "./drafts";
 import type { Kernel } from "./kernel";
@@ -118,6 +119,14 @@ export class Desk {
     void this.ask({ kind: "set_hold", node, phase, on });
   }
 
+  changeAgent(agent: string, value: Json): Promise<Reply> {
+    return this.ask({ kind: "change_agent", agent, value: value as JsonObject });
+  }
+
+  goOn(way: WayOn, thread_id: string): Promise<Reply> {
+    return this.ask({ kind: "go_on", way, thread_id });
+  }
+
   sendAgain(requestId: string): void {
     this.link.again(requestId);
   }
@@ -202,6 +211,8 @@ export class Desk {
     this.current.value = state;
     this.live.value = state.live;
     const pending = new Set(state.pending.map((card) => card.id));
+    // What is begun or wrong on the form of an agent is there whatever waits.
+    for (const { id } of state.editor?.agents ?? []) pending.add(`agent:${id}`);
     // A taken answer that is pending again although nothing runs came back with a failed resume: it can be given anew.
     this.taken.value = new Set(state.running ? [...this.taken.value].filter((id) => pending.has(id)) : []);
     this.problems.value = Object.fromEntries(

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { AgentEditor, Offer } from "./agent_editor";
 import { Panel } from "./cards/panel";
 import type { Desk } from "./desk";
 import { Graph } from "./graph/graph";
@@ -27,6 +28,7 @@ export function ConsoleView({ desk, prefix }: ViewProps) {
       </header>
       <ConnectionLine desk={desk} />
       <Notes desk={desk} />
+      <AgentEditor desk={desk} prefix={prefix} />
       <div class="llm4s-columns">
         <div class="llm4s-main">
           <Transcript desk={desk} />
@@ -55,6 +57,7 @@ export function PanelView({ desk, prefix }: ViewProps) {
     <div class="llm4s-alone">
       <ConnectionLine desk={desk} />
       <Notes desk={desk} />
+      <Offer desk={desk} prefix={prefix} />
       <Panel desk={desk} prefix={prefix} />
       {waiting === 0 && desk.state.value !== null && (
         <p class="llm4s-hint" data-testid="nothing">

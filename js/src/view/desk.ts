@@ -1,5 +1,5 @@
 import type { ReadonlySignal } from "@preact/signals";
-import type { Decision, JsonObject, LiveView, Options, Phase, Problem, Refusal, SessionState } from "../wire/index";
+import type { Decision, Json, JsonObject, LiveView, Options, Phase, Problem, Refusal, SessionState, WayOn } from "../wire/index";
 
 /** An answer on its way to the kernel. */
 export interface Sending {
@@ -29,6 +29,8 @@ export interface Desk {
   recover(): void;
   abandon(): void;
   setHold(node: string, phase: Phase, on: boolean): void;
+  changeAgent(agent: string, value: Json): Promise<{ kind: string }>;
+  goOn(way: WayOn, thread: string): Promise<{ kind: string }>;
   sendAgain(requestId: string): void;
   clearProblems(ids: readonly string[]): void;
 }

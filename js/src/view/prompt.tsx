@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Desk } from "./desk";
 import { directionOf } from "./direction";
 
@@ -6,6 +6,11 @@ import { directionOf } from "./direction";
 export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
   const [query, setQuery] = useState("");
   const state = desk.state.value;
+  const suggested = state?.editor?.suggested ?? "";
+  // What was asked on the thread that was left is asked again with one press, unless something else is begun.
+  useEffect(() => {
+    if (suggested !== "") setQuery((begun) => begun || suggested);
+  }, [suggested]);
   if (state === null) return null;
   const closed = desk.options.read_only || desk.connection.value === "lost";
   const asking = desk.asked.value;

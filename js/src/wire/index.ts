@@ -35,5 +35,6 @@ export type Message = Reply | Drafts | Pieces;
 export type Decision = Schemas["Submit"]["decisions"][number];
 export type RequestBody = Schemas["Request"]["body"];
 export type Request = { request_id: string; body: RequestBody };
+export type WayOn = Schemas["GoOn"]["way"];
 export type Phase = "BEFORE" | "AFTER";
 export type Options = { read_only: boolean; view: "console" | "panel" | "graph" | "transcript" };

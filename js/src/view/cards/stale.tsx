@@ -7,7 +7,7 @@ export function StaleProblems({ desk }: { desk: Desk }) {
   const state = desk.state.value;
   const pending = new Set(state?.pending.map((card) => card.id));
   const stale = Object.entries(desk.problems.value).flatMap(([id, problems]) =>
-    pending.has(id) ? [] : problems.map((problem) => ({ id, problem })),
+    pending.has(id) || id.startsWith("agent:") ? [] : problems.map((problem) => ({ id, problem })),
   );
   if (stale.length === 0) return null;
   const now = Date.now() + desk.clockAhead.value;
