@@ -33,6 +33,18 @@ export interface components {
              */
             kind: "cancel";
         };
+        /** @description Go on with another prompt and other options of one agent; `value` is the whole form. */
+        ChangeAgent: {
+            agent: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "change_agent";
+            value: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
         /** @description A verdict on one text; `text` goes exactly with "edit". */
         DecideText: {
             /**
@@ -98,6 +110,25 @@ export interface components {
             decision: "edit";
             id: string;
         };
+        /** @description One agent of the family: a form, what it holds now, and the code that makes it from the agent given. */
+        EditedAgent: {
+            about: string;
+            code: string | null;
+            form: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            id: string;
+            values: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+        };
+        EditorView: {
+            agents: components["schemas"]["EditedAgent"][];
+            offer: string | null;
+            said: string;
+            suggested: string | null;
+            ways: components["schemas"]["WayOnView"][];
+        };
         /** @description The last error: its class, what happened, where, and what to do next. */
         ErrorView: {
             at_ms: number;
@@ -131,6 +162,17 @@ export interface components {
             positions: number[];
             request_id: string;
             results: number;
+        };
+        /** @description A way on chosen by somebody who looked at this thread; refused where the session drives another one by now. */
+        GoOn: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "go_on";
+            thread_id: string;
+            /** @enum {string} */
+            way: "old_agent" | "new_thread" | "empty_thread" | "back";
         };
         /** @description `topology` is a digest: equal digests lay out the same way, whatever the statuses. */
         GraphPicture: {
@@ -374,7 +416,7 @@ export interface components {
         };
         /** @description The envelope: `request_id` is the browser's own, fresh for each request; the reply names it. */
         Request: {
-            body: components["schemas"]["Hello"] | components["schemas"]["Run"] | components["schemas"]["Submit"] | components["schemas"]["Cancel"] | components["schemas"]["Recover"] | components["schemas"]["Abandon"] | components["schemas"]["SetHold"] | components["schemas"]["SaveDraft"];
+            body: components["schemas"]["Hello"] | components["schemas"]["Run"] | components["schemas"]["Submit"] | components["schemas"]["Cancel"] | components["schemas"]["Recover"] | components["schemas"]["Abandon"] | components["schemas"]["SetHold"] | components["schemas"]["SaveDraft"] | components["schemas"]["ChangeAgent"] | components["schemas"]["GoOn"];
             request_id: string;
         };
         Run: {
@@ -401,7 +443,7 @@ export interface components {
             started_at_ms: number;
             superstep: number | null;
         };
-        /** @description What a person has begun on a card; null forgets it (W1.4). */
+        /** @description What a person has begun on a card, or on the form of an agent ("agent:<id>", W4.5); null forgets it (W1.4). */
         SaveDraft: {
             draft: components["schemas"]["JsonValue"];
             id: string;
@@ -417,6 +459,7 @@ export interface components {
             can_cancel: boolean;
             can_recover: boolean;
             can_run: boolean;
+            editor: components["schemas"]["EditorView"] | null;
             error: components["schemas"]["ErrorView"] | null;
             graph: components["schemas"]["GraphPicture"];
             holds_apply_next_run: boolean;
@@ -580,6 +623,13 @@ export interface components {
             output_tokens: number;
             requests: number;
         };
+        /** @description A button, and what it does in words. */
+        WayOnView: {
+            about: string;
+            label: string;
+            /** @enum {string} */
+            way: "old_agent" | "new_thread" | "empty_thread" | "back";
+        };
         /** @description The reply to hello: the kernel is there, with the drafts by interrupt id and what is being written just now. */
         Welcome: {
             drafts: {
@@ -612,15 +662,19 @@ export type Abandon = components['schemas']['Abandon'];
 export type AnsweredView = components['schemas']['AnsweredView'];
 export type Approve = components['schemas']['Approve'];
 export type Cancel = components['schemas']['Cancel'];
+export type ChangeAgent = components['schemas']['ChangeAgent'];
 export type DecideText = components['schemas']['DecideText'];
 export type Decided = components['schemas']['Decided'];
 export type Done = components['schemas']['Done'];
 export type Drafts = components['schemas']['Drafts'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type Edit = components['schemas']['Edit'];
+export type EditedAgent = components['schemas']['EditedAgent'];
+export type EditorView = components['schemas']['EditorView'];
 export type ErrorView = components['schemas']['ErrorView'];
 export type FindTexts = components['schemas']['FindTexts'];
 export type FoundTexts = components['schemas']['FoundTexts'];
+export type GoOn = components['schemas']['GoOn'];
 export type GraphPicture = components['schemas']['GraphPicture'];
 export type GuardrailCounts = components['schemas']['GuardrailCounts'];
 export type GuardrailRefusal = components['schemas']['GuardrailRefusal'];
@@ -664,6 +718,7 @@ export type TextsState = components['schemas']['TextsState'];
 export type ToolCallView = components['schemas']['ToolCallView'];
 export type UndoVerdict = components['schemas']['UndoVerdict'];
 export type UsageView = components['schemas']['UsageView'];
+export type WayOnView = components['schemas']['WayOnView'];
 export type Welcome = components['schemas']['Welcome'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;
