@@ -36,7 +36,7 @@ async ([script, dark]) => {
       send: request => {
         const { request_id, body } = JSON.parse(JSON.stringify(request));
         const later = message => queueMicrotask(() => window.reply({ request_id, ...message }));
-        if (body.kind === 'hello') later({ kind: 'welcome', revision: state.revision, drafts });
+        if (body.kind === 'hello') later({ kind: 'welcome', revision: state.revision, drafts, live: state.live });
         else if (body.kind === 'save_draft') later({ kind: 'done', said: '' });
         else window.sent.push(JSON.stringify({ request_id, body }));
       },
