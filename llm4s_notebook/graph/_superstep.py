@@ -201,8 +201,8 @@ class Superstep:
         except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
             self._crash = self._crash or error
             return
-        own = self._tasks[id]
-        if own.cancelling() and await self._cancelled(own, 0):
+        own = self._tasks.get(id) or asyncio.current_task()  # not there yet where the loop runs new tasks at once
+        if own is not None and own.cancelling() and await self._cancelled(own, 0):
             result = TaskResult(task, Ending.CANCELLED)
         self.results[id] = result
         if self._finished is not None:

@@ -364,3 +364,29 @@ async def test_nothing_follows_a_task_without_routes_and_edges(runtime: GraphRun
 
     assert output(await runtime.run("t", builder.compile(only, output=lambda state: state[LOG]), None)) == ["only"]
     assert (await names(store)).count("TaskCompleted") == 1
+
+
+async def test_a_loop_may_run_new_tasks_at_once(runtime: GraphRuntime) -> None:
+    """R3.18: as with an eager task factory, which Python has from 3.12 on; here of the tasks' own coroutines, which end at once."""
+    loop = asyncio.get_running_loop()
+    ran = 0
+
+    async def over() -> None: ...
+
+    def at_once(loop: asyncio.AbstractEventLoop, coroutine: Any, **given: Any) -> asyncio.Task[Any]:
+        nonlocal ran
+        if coroutine.__name__ != "_one":
+            return asyncio.Task(coroutine, loop=loop, **given)
+        with pytest.raises(StopIteration):
+            coroutine.send(None)
+        ran += 1
+        return asyncio.Task(over(), loop=loop, **given)
+
+    made = fan()
+    loop.set_task_factory(at_once)
+    try:
+        done = await runtime.run("t", made.graph, ["a", "b", "c"])
+    finally:
+        loop.set_task_factory(None)
+    assert ran == 3
+    assert len(output(done)) == 5
