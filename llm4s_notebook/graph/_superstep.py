@@ -10,9 +10,8 @@ import asyncio
 import contextvars
 import functools
 import inspect
-import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
@@ -24,6 +23,7 @@ from ._context import RunContext, RunVoice
 from ._execution import Execution, Task
 from ._outcome import Ending, TaskResult
 from ._plan import NodeSpec
+from ._siblings import Siblings
 from ._state import ThreadState
 
 _NOTHING_RECORDED: Mapping[str, TaskResult] = {}
@@ -52,12 +52,11 @@ class Superstep:
         "_checkpoint_id",
         "_crash",
         "_finished",
-        "_interrupted",
         "_own",
         "_owned",
         "_recorded",
         "_running",
-        "_tasks",
+        "_siblings",
         "_voice",
         "execution",
         "results",
@@ -83,9 +82,7 @@ class Superstep:
         self._finished = finished
         self._running: set[asyncio.Task[Any]] = set() if running is None else running
         self._owned = running is not None
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        """Of several tasks: the asyncio task of each that was begun."""
-        self._interrupted = False
+        self._siblings: Siblings | None = None
         self._crash: BaseException | None = None
 
     async def run(self) -> list[TaskResult]:
@@ -106,7 +103,12 @@ class Superstep:
             [task] = due
             self.results[task.id] = await self._alone(task)
         elif due:
-            await self._together(iter(due), len(due))
+            limit = self._voice.config.budgets.max_concurrency
+            self._siblings = Siblings(due, limit, self._running, self._one, self._never_ran)
+            try:
+                await self._siblings.run()
+            finally:
+                self._siblings = None  # which knows this superstep
         if self._crash is not None:
             raise self._crash
         return self.ordered()
@@ -152,61 +154,31 @@ class Superstep:
         cancelled = not self._owned or await self._cancelled(own, asked)
         return TaskResult(task, Ending.CANCELLED) if cancelled else result
 
-    async def _together(self, due: Iterator[Task], count: int) -> None:
-        loop = asyncio.get_running_loop()
-        limit = min(self._voice.config.budgets.max_concurrency, count)
-        begun = out = 0
-        over: asyncio.Future[None] = loop.create_future()
-        create, one, tasks, stoppable = loop.create_task, self._one, self._tasks, self._running
-
-        def begin(number: int) -> None:
-            nonlocal begun
-            for task in itertools.islice(due, number):
-                running = tasks[task.id] = create(one(task), name=f"task {task.id} of node {task.node}")
-                begun += 1
-                stoppable.add(running)
-                running.add_done_callback(ended)
-
-        def ended(running: asyncio.Task[None]) -> None:
-            nonlocal out
-            stoppable.discard(running)
-            out += 1
-            if limit < count:
-                begin(1)
-            if out == begun and not over.done():
-                over.set_result(None)
-
-        begin(limit)
-        while out < begun:
-            try:
-                await over
-            except asyncio.CancelledError:
-                self._interrupted = True
-                over = loop.create_future()
-                for _ in due:  # nothing more is started
-                    pass
-                for running in list(tasks.values()):
-                    running.cancel()
-        if self._interrupted:
-            raise asyncio.CancelledError
-
     async def _one(self, task: Task) -> None:
         """One of several tasks."""
-        id = task.id
-        if self._voice.cancelled():
-            self.results[id] = TaskResult(task, Ending.CANCELLED)
-            return
+        siblings, id = self._siblings, task.id
+        assert siblings is not None
+        siblings.unseen.pop(id, None)
         try:
-            result = await self._attempt(task)
-        except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
-            self._crash = self._crash or error
-            return
-        own = self._tasks.get(id) or asyncio.current_task()  # not there yet where the loop runs new tasks at once
-        if own is not None and own.cancelling() and await self._cancelled(own, 0):
-            result = TaskResult(task, Ending.CANCELLED)
-        self.results[id] = result
-        if self._finished is not None:
-            self._finished(result)
+            if self._voice.cancelled():
+                self._never_ran(task)
+                return
+            try:
+                result = await self._attempt(task)
+            except BaseException as error:  # neither failure nor cancellation: raised once every sibling is out
+                self._crash = self._crash or error
+                return
+            own = siblings.tasks.get(id) or asyncio.current_task()  # not there yet where the loop runs new tasks at once
+            if own is not None and own.cancelling() and await self._cancelled(own, 0):
+                result = TaskResult(task, Ending.CANCELLED)
+            self.results[id] = result
+            if self._finished is not None:
+                self._finished(result)
+        finally:
+            siblings.ended()
+
+    def _never_ran(self, task: Task) -> None:
+        self.results[task.id] = TaskResult(task, Ending.CANCELLED)
 
     async def _cancelled(self, own: asyncio.Task[Any], asked: int) -> bool:
         """Whether a call that is over was cancelled, also one that returned with the cancellation still showing (R8.5).
@@ -214,7 +186,7 @@ class Superstep:
         Before Python 3.13 a TaskGroup whose child failed leaves a request behind that has been met already. Nobody cancelled
         the run then, and the request is forgotten.
         """
-        if self._voice.cancelled() or self._interrupted:
+        if self._stopped():
             return True
         try:
             await asyncio.sleep(0)
@@ -222,7 +194,10 @@ class Superstep:
             return True
         while own.cancelling() > asked:
             own.uncancel()
-        return self._voice.cancelled() or self._interrupted
+        return self._stopped()
+
+    def _stopped(self) -> bool:
+        return self._voice.cancelled() or (self._siblings is not None and self._siblings.interrupted)
 
     async def _attempt(self, task: Task) -> TaskResult:
         """One call of the task's node, and its checked result."""
