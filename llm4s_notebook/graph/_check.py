@@ -10,7 +10,7 @@ from ._codec import NULL
 from ._command import Command, FanOut, Goto, Operation, Route, Update
 from ._context import RunContext
 from ._execution import BoundFanOut, BoundRoute, BoundSend, Task
-from ._outcome import Ending, TaskResult
+from ._outcome import BLOCKED, COMPLETED, FAILED, SUSPENDED, TaskResult
 from ._plan import NodeSpec, Plan
 from ._results import Block, Fail, Suspend
 from ._state import Write
@@ -29,11 +29,12 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
         writes = bind_writes(spec, task.id, returned.updates) if returned.updates else ()
         routes = _bind_routes(plan, spec, task, returned.routes) if returned.routes else ()
         emitted = context.emitted
-        return TaskResult(task, Ending.COMPLETED, writes, routes, "", b"", None, tuple(emitted) if emitted else ())
+        return TaskResult(task, COMPLETED, writes, routes, "", b"", None, tuple(emitted) if emitted else ())
     if isinstance(returned, Suspend):
         suspend = cast("Suspend[Any, Any]", returned)
         update = suspend.update
-        _no_routes(update, "Suspend")
+        if update.routes:
+            _no_routes(update, "Suspend")
         writes = bind_writes(spec, task.id, update.updates) if update.updates else ()
         at = suspend.resume_at
         try:
@@ -42,12 +43,12 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
             raise _no_handle(spec, task, "suspends to", at) from error
         if target is None or target.question is None:
             raise InvalidRoute(node_id=spec.id, task_id=task.id, reason=f"suspends to '{at.id}', which is no resume node of this graph")
-        question = target.question.encode(suspend.question)
-        return TaskResult(task, Ending.SUSPENDED, writes, (), target.id, question, None, tuple(context.emitted))
+        question, emitted = target.question.encode(suspend.question), context.emitted
+        return TaskResult(task, SUSPENDED, writes, (), target.id, question, None, tuple(emitted) if emitted else ())
     if isinstance(returned, Block):
         _no_routes(returned.update, "Block")
         writes = bind_writes(spec, task.id, returned.update.updates)
-        return TaskResult(task, Ending.BLOCKED, writes, error=returned.error, emitted=tuple(context.emitted))
+        return TaskResult(task, BLOCKED, writes, error=returned.error, emitted=tuple(context.emitted))
     if isinstance(returned, Fail):
         raise returned.error
     raise TypeError(f"a node returns Command, Suspend, Fail, Block or None, not {type(returned).__name__}")
@@ -65,7 +66,7 @@ def failure_of(spec: NodeSpec, task: Task, error: Exception) -> TaskResult:
         failed = error
     else:
         failed = NodeFailed(node_id=spec.id, task_id=task.id, cause=error)
-    return TaskResult(task, Ending.FAILED, error=failed)
+    return TaskResult(task, FAILED, error=failed)
 
 
 def _no_routes(command: Command, where: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from enum import Enum, auto
-from typing import Any
+from typing import Any, Final
 
 
 class StopCause(Enum):
@@ -14,6 +14,10 @@ class StopCause(Enum):
     CANCELLED = auto()
     EXPIRED = auto()
     FINISHING = auto()
+
+
+_CANCELLED: Final = StopCause.CANCELLED
+_EXPIRED: Final = StopCause.EXPIRED
 
 
 class RunControl:
@@ -31,7 +35,8 @@ class RunControl:
 
     def stopping(self) -> bool:
         """True once the run is being cancelled or has timed out."""
-        return self.cause is StopCause.CANCELLED or self.cause is StopCause.EXPIRED
+        cause = self.cause
+        return cause is not None and (cause is _CANCELLED or cause is _EXPIRED)
 
     def stop(self, cause: StopCause) -> bool:
         """Record the cause and interrupt what runs; False when another cause stands already."""

@@ -9,14 +9,13 @@ from datetime import datetime
 from ..checkpoint import CheckpointDraft, CheckpointHeader, CheckpointStatus, Clock, EventDraft, PatchOp, PendingWrite, RunEvent
 from . import _ids
 from ._execution import Execution
-from ._outcome import Ending, TaskResult
+from ._outcome import BLOCKED, COMPLETED, FAILED, SUSPENDED, TaskResult
 from ._plan import Plan
 from ._record import write_record
 from ._snapshot import body_of
 from .events import Custom, TaskCompleted, TaskFailed, TaskSuspended
 
 _TASK_COMPLETED = TaskCompleted()
-_COMPLETED, _SUSPENDED = Ending.COMPLETED, Ending.SUSPENDED
 _AT_ONCE: Mapping[str, datetime] = {}
 _OPEN = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED)
 
@@ -95,17 +94,17 @@ class Drafts:
             if result.recorded:
                 continue
             id = task.id
-            if ending is _COMPLETED:
+            if ending is COMPLETED:
                 event: RunEvent = _TASK_COMPLETED
-            elif ending is _SUSPENDED:
+            elif ending is SUSPENDED:
                 event = TaskSuspended(id)
-            elif ending is Ending.FAILED or ending is Ending.BLOCKED:
+            elif ending is FAILED or ending is BLOCKED:
                 event = TaskFailed(named(result.error))
             else:
                 continue
             at = ended_at[id] if id in ended_at else now  # noqa: SIM401 - a call less for each of many tasks
             events.append(EventDraft(run_id, event, at, checkpoint_id, id, task.node))
-            if result.emitted and ending is not Ending.FAILED:
+            if result.emitted and ending is not FAILED:
                 for name, version, payload in result.emitted:
                     events.append(EventDraft(run_id, Custom(name, version, payload), at, checkpoint_id, id, task.node))
         return events

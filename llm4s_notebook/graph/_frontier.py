@@ -14,7 +14,7 @@ from ._breakpoint import held_after, park_after, park_before
 from ._codec import NULL
 from ._config import RunConfig
 from ._execution import Activation, BoundFanOut, Execution, JoinSlot, Origin, Parked, Task
-from ._outcome import Ending, TaskResult
+from ._outcome import COMPLETED, HELD, SUSPENDED, TaskResult
 from ._plan import Plan
 from ._record import activation_record, arrival_record, parked_record, task_record
 from ._state import Applied, apply_writes
@@ -54,14 +54,14 @@ def advance(execution: Execution, results: Sequence[TaskResult], config: RunConf
     blocked: BaseException | None = None
     for result in results:
         ending = result.ending
-        if ending is Ending.COMPLETED:
+        if ending is COMPLETED:
             if config.interrupt_after and held_after(result, config):
                 newly_parked.append(park_after(result))
             else:
                 completed.append(result)
-        elif ending is Ending.HELD:
+        elif ending is HELD:
             newly_parked.append(park_before(result.task))
-        elif ending is Ending.SUSPENDED:
+        elif ending is SUSPENDED:
             task = result.task
             id = task.id
             newly_parked.append(Parked(id, result.resume_at, result.question, task.origin or Origin(id, task.node), task.slot))

@@ -17,7 +17,7 @@ from ..checkpoint import Checkpoint, Entries
 from ..errors import DecodeError
 from ._codec import NULL, decode_json
 from ._frontier import Advance, Routed
-from ._outcome import Ending, TaskResult
+from ._outcome import BLOCKED, Ending, TaskResult
 from ._plan import Plan
 from ._record import text, update_record
 from ._state import SECTION, Applied, Write
@@ -56,7 +56,7 @@ def journal_of(plan: Plan, results: Sequence[TaskResult], following: Advance, *,
         id = text(task.id)
         ending = b"replayed" if task.replay is not None else _ENDINGS[result.ending]
         line = b'{"task":%b,"node":%b,"ending":"%b"' % (id, nodes[task.node].text, ending)
-        if not blocked and result.ending is not Ending.BLOCKED:
+        if not blocked and result.ending is not BLOCKED:
             if task.input != NULL:
                 line += b',"input":' + task.input if inline or not task.input[_SHORT:] else b',"input_of":' + id
             writes = result.writes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from ..checkpoint import Value
 from ._codec import decode_json
@@ -25,6 +25,15 @@ class Ending(StrEnum):
     HELD = auto()
     FAILED = auto()
     CANCELLED = auto()
+
+
+COMPLETED: Final = Ending.COMPLETED
+SUSPENDED: Final = Ending.SUSPENDED
+BLOCKED: Final = Ending.BLOCKED
+FAILED: Final = Ending.FAILED
+CANCELLED: Final = Ending.CANCELLED
+HELD: Final = Ending.HELD
+"""The same, for what every task passes through: to look a member up in its enumeration takes twice the time of a name."""
 
 
 class TaskResult(Value, frozen=True, gc=True):

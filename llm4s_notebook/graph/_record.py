@@ -24,7 +24,7 @@ from ._codec import encode_json, write_text
 from ._config import BreakpointPhase
 from ._execution import Activation, BoundFanOut, BoundRoute, BoundSend, Origin, Parked, Task
 from ._execution import JoinSlot as JoinSlot
-from ._outcome import Ending, TaskResult
+from ._outcome import SUSPENDED, TaskResult
 from ._plan import Plan
 from ._state import Write
 
@@ -124,7 +124,7 @@ def write_record(plan: Plan, result: TaskResult) -> bytes:
     writes = result.writes
     updates = b",".join([update_record(plan, write, write.data) for write in writes]) if writes else b""
     record = b'{"updates":[%b],"routes":%b' % (updates, routes_record(plan, result.routes) if result.routes else b"[]")
-    if result.ending is Ending.SUSPENDED:
+    if result.ending is SUSPENDED:
         node = plan.nodes[result.resume_at]
         version = _version(node.question.version if node.question is not None else 1)
         record += b',"suspend":{"node":%b,"question":%b%b}' % (node.text, result.question, version)

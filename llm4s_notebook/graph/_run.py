@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from ..checkpoint import CheckpointStatus, EventDraft, Value
 from ..errors import (
@@ -35,10 +35,12 @@ from ._handle import Outcome
 from ._history import retracting_patch
 from ._journal import journal_of
 from ._lease import Lease
-from ._outcome import Completed, Ending, Suspended, TaskResult
+from ._outcome import CANCELLED, COMPLETED, FAILED, SUSPENDED, Completed, Suspended, TaskResult
 from ._superstep import Superstep
 
 _BREATH_SECONDS = 0.005
+_RUNNING: Final = CheckpointStatus.RUNNING
+_SUSPENDED: Final = CheckpointStatus.SUSPENDED
 
 
 class Admitted(Value, frozen=True, gc=True, eq=False):
@@ -192,7 +194,7 @@ class Run:
     def _finished(self, result: TaskResult) -> None:
         """One of several tasks ended while siblings may still run."""
         ending = result.ending
-        if ending is Ending.COMPLETED or ending is Ending.SUSPENDED:
+        if ending is COMPLETED or ending is SUSPENDED:
             self._ended_at[result.task.id] = self._drafts.clock.now()
             self._ledger.finished(result, self._note)
 
@@ -209,9 +211,9 @@ class Run:
         failed: TaskResult | None = None
         for result in results:
             ending = result.ending
-            if ending is Ending.CANCELLED:
+            if ending is CANCELLED:
                 interrupted = True
-            elif ending is Ending.FAILED and failed is None:
+            elif ending is FAILED and failed is None:
                 failed = result
         if self._ledger.unsettled:
             try:
@@ -225,7 +227,7 @@ class Run:
         if failed is not None and failed.error is not None:
             await self._keep(results)
             at = self._ledger.latest
-            outcomes = [event for one in results if one.ending is Ending.FAILED for event in self._drafts.task_events(at, one)]
+            outcomes = [event for one in results if one.ending is FAILED for event in self._drafts.task_events(at, one)]
             raise _Ended(failed.error, outcomes)
         try:
             following = advance(self.execution, results, self._config)
@@ -238,7 +240,7 @@ class Run:
         if paused and not self._control.finish():
             await self._keep(results)
             raise _Stopped
-        self._commit(following, results, CheckpointStatus.SUSPENDED if paused else CheckpointStatus.RUNNING)
+        self._commit(following, results, _SUSPENDED if paused else _RUNNING)
         self._recorded = {}
         if not paused:
             return None
@@ -253,7 +255,7 @@ class Run:
         journal = journal_of(self._graph.plan, results, following, inline=self._ledger.on_exit)
         execution = following.execution
         draft = drafts.checkpoint(status, execution, following.patch, parent=before, settled=self._settled, journal=journal, now=now)
-        if status is CheckpointStatus.SUSPENDED:
+        if status is _SUSPENDED:
             told.append(drafts.event(events.RunSuspended(tuple(execution.parked)), draft.header.id, now))
         else:
             told.append(drafts.event(events.CheckpointCommitted(execution.superstep), draft.header.id, now))
@@ -272,10 +274,7 @@ class Run:
         left = [
             one
             for one in results
-            if one.ending in (Ending.COMPLETED, Ending.SUSPENDED)
-            and not one.recorded
-            and one.task.replay is None
-            and one.task.id not in self._noted
+            if one.ending in (COMPLETED, SUSPENDED) and not one.recorded and one.task.replay is None and one.task.id not in self._noted
         ]
         if left:
             self._note(left)
