@@ -94,7 +94,8 @@ class Superstep:
         frontier = self.execution.frontier
         if len(frontier) == 1:
             [task] = frontier
-            if not self._settled(task):
+            usual = not self._recorded and task.replay is None and not self._voice.config.interrupt_before
+            if usual or not self._settled(task):
                 self.results[task.id] = await self._alone(task)
             return [self.results[task.id]]
         all_run = not self._recorded and not self._voice.config.interrupt_before

@@ -138,17 +138,18 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
         raise InvalidCommit(reason="the thread has too many entries", thread_id=row.thread_id)
     latest, settled = row.latest, row.settled
     now = (latest.number if latest is not None else None, row.updated_at, row.next_event, row.writes, row.entries, row.live)
-    rest = (settled.number if settled is not None else None, row.graph, row.status, row.created_at, row.named)
     cursor = connection.cursor()
-    if given.release:
-        row.free()
-        changed = cursor.execute(_FREES, (*now, *rest, *before)).rowcount
-    elif lease is not None:
-        changed = cursor.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
-    elif (settled, row.graph, row.status, row.created_at, row.named) == was:
+    if not given.release and lease is None and (settled, row.graph, row.status, row.created_at, row.named) == was:
         changed = cursor.execute(_STEP, (*now, *before)).rowcount
     else:
-        changed = cursor.execute(_TURN, (*now, *rest, *before)).rowcount
+        rest = (settled.number if settled is not None else None, row.graph, row.status, row.created_at, row.named)
+        if given.release:
+            row.free()
+            changed = cursor.execute(_FREES, (*now, *rest, *before)).rowcount
+        elif lease is not None:
+            changed = cursor.execute(_CLAIMS, (*now, *rest, *lease, *before)).rowcount
+        else:
+            changed = cursor.execute(_TURN, (*now, *rest, *before)).rowcount
     if not changed:
         return False
     if dropped:
@@ -169,7 +170,7 @@ class _Work:
         self.last_row: int | None = None
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
-        self.step = _Step()
+        self.step: _Step
         self.steps: list[_Step] = []  # of each checkpoint: a later one may end what an earlier one brought
         self.parked: list[tuple[int, bytearray | bytes]] = []
         self.event: tuple[Any, ...] | None = None
@@ -311,8 +312,8 @@ class _Work:
         # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
         if not first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
-            if piece is not None and row.size + len(piece) <= _small.MOST:
-                row.size += len(piece)
+            if piece is not None and (size := row.size + len(piece)) <= _small.MOST:
+                row.size = size
                 row.entries += 1
                 self.pieces[at] = piece
                 return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias
 
 import msgspec.json
 
@@ -112,24 +112,23 @@ def _own(code: str, event: RunEvent) -> str | None:
     return _encode(own) if own else None
 
 
-def _superstep(code: str, event: RunEvent) -> str | None:
-    superstep = cast(CheckpointCommitted, event).superstep
+def _superstep(code: str, event: CheckpointCommitted) -> str | None:
+    superstep = event.superstep
     return f"[{superstep}]" if type(superstep) is int else _own(code, event)
 
 
-def _parked(code: str, event: RunEvent) -> str | None:
-    interrupt_id = cast(TaskSuspended, event).interrupt_id
+def _parked(code: str, event: TaskSuspended) -> str | None:
+    interrupt_id = event.interrupt_id
     return f"[{_quote(interrupt_id)}]" if type(interrupt_id) is str else _own(code, event)
 
 
-def _answered(code: str, event: RunEvent) -> str | None:
-    event = cast(RunResumed, event)
+def _answered(code: str, event: RunResumed) -> str | None:
     ids = _ids(event.answered)
     return _own(code, event) if ids is None else f"[{ids}]" if event.principal is None else f"[{ids},{_encode(event.principal)}]"
 
 
-def _waiting(code: str, event: RunEvent) -> str | None:
-    ids = _ids(cast(RunSuspended, event).interrupts)
+def _waiting(code: str, event: RunSuspended) -> str | None:
+    ids = _ids(event.interrupts)
     return _own(code, event) if ids is None else f"[{ids}]"
 
 
@@ -141,8 +140,11 @@ def _ids(ids: Sequence[str]) -> str | None:
     return _quote_long(joined).decode() if joined[_LONG:] else _quote(joined)
 
 
-_SPECIAL: Final = {"step": _superstep, "park": _parked, "resume": _answered, "wait": _waiting}
-_WRITTEN: Final = {kind: (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for kind, code in _CODES.items()}
+_Write: TypeAlias = Callable[[str, Any], str | None]
+_SPECIAL: Final[dict[str, _Write]] = {"step": _superstep, "park": _parked, "resume": _answered, "wait": _waiting}
+_WRITTEN: Final[dict[type[RunEvent], tuple[str, _Write | None]]] = {
+    kind: (code, _SPECIAL.get(code, _own if code in _FIELDS else None)) for kind, code in _CODES.items()
+}
 """What is written of each kind: its code, and what makes the text of its fields."""
 
 

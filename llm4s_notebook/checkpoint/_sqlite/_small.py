@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 MOST: Final = 1024  # bytes of all pieces of a checkpoint
 _LARGEST: Final = 255  # bytes of a part of a piece
 _HEAD: Final = struct.Struct(">IBBB")
+_pack = _HEAD.pack
 LEAST: Final = _HEAD.size  # bytes of a piece besides its three parts
 
 Pieces: TypeAlias = dict[tuple[str, str], bytes]
@@ -19,12 +20,18 @@ Pieces: TypeAlias = dict[tuple[str, str], bytes]
 
 def piece(number: int, section: str, name: str, value: bytes) -> bytes | None:
     """The piece, or None if the entry is too large to be one."""
-    if len(value) > _LARGEST:
+    place = f"{section}{name}".encode()
+    total, size = len(place), len(value)
+    if size > _LARGEST:
         return None
-    first, second = section.encode(), name.encode()
-    if len(first) > _LARGEST or len(second) > _LARGEST:
+    first = len(section)
+    second = len(name)
+    if total != first + second:  # not ASCII alone
+        first = len(section.encode())
+        second = total - first
+    if first > _LARGEST or second > _LARGEST:
         return None
-    return _HEAD.pack(number, len(first), len(second), len(value)) + first + second + value
+    return _pack(number, first, second, size) + place + value
 
 
 def read(stored: bytes) -> Iterator[tuple[int, str, str, bytes]]:
