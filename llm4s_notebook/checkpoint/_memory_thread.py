@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isfinite
@@ -239,12 +239,12 @@ class MemoryThread:
         return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
 
 
-def _fits(entries: Entries, checkpoints: Iterable[CheckpointDraft]) -> bool:
+def _fits(entries: Entries, checkpoints: Sequence[CheckpointDraft]) -> bool:
     """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
-    if all([_ALWAYS.issuperset(map(type, draft.patch)) for draft in checkpoints]):
-        return True
     values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
     for draft in checkpoints:
+        if _ALWAYS.issuperset(map(type, draft.patch)) and draft is checkpoints[-1]:
+            return True
         for op in draft.patch:
             at = (op.section, op.name)
             if type(op) is Set:

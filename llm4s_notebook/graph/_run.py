@@ -153,7 +153,9 @@ class Run:
                 return await self._conclude()
             if execution.superstep >= limit:
                 raise _Ended(SuperstepLimitExceeded(limit=self._config.budgets.max_supersteps))
-            bookkeeping = plan.nodes[frontier[0].node].bookkeeping and all([plan.nodes[task.node].bookkeeping for task in frontier])
+            bookkeeping = plan.nodes[frontier[0].node].bookkeeping
+            if bookkeeping and len(frontier) > 1:
+                bookkeeping = all([plan.nodes[task.node].bookkeeping for task in frontier])
             if not bookkeeping or (before and any(held_before(task, self._config) for task in frontier)):
                 await self._ledger.flush()
                 self._check()
