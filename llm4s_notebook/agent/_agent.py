@@ -12,7 +12,7 @@ from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotF
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
-from ._arguments import ArgumentFault
+from ._argument_faults import ArgumentFault
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
