@@ -417,7 +417,7 @@ class Conductor:
                 self.reader.see((record,))
                 self._committed = self._committed or isinstance(record.event, CheckpointCommitted)
                 self.board.hear(record)
-        except Llm4sError as lagged:  # the log has everything; only the live picture is late
+        except Exception as lagged:  # the log has everything; only the live picture is late
             self.board.live.clear()
             self.board.touch()
             _log.info("live events of run %s ended: %s", run.run_id, lagged)
