@@ -40,7 +40,8 @@ class Beside(AgentMiddleware):
 
     async def wrap_model_call(self, request: ModelRequest, context: RunContext, next: Any) -> Completion:
         answers = await asyncio.gather(next(request), next(request), return_exceptions=True)
-        return [answer for answer in answers if isinstance(answer, Completion)][0]
+        first, *_ = (answer for answer in answers if isinstance(answer, Completion))
+        return first
 
 
 class Telling(AgentMiddleware):
