@@ -11,6 +11,7 @@ import pytest
 from llm4s_notebook.agent import Agent
 from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
 from llm4s_notebook.errors import ConfigError, RunCancelled, StoreUnavailable
+from llm4s_notebook.models import Json, ScriptedClient
 from llm4s_notebook.review import Session
 
 from .browser import Browser
@@ -125,3 +126,25 @@ async def test_a_thread_that_was_deleted_meanwhile_is_new_for_the_changed_agent(
     assert (editor(session).offer, editor(session).ways, session.state().messages) == (None, [], [])
     await session.run("hello")
     assert prompts(agent) == ["one", "two"]
+
+
+class Wordy(ScriptedClient):
+    """A client of somebody's own that tells more of itself than its schema has."""
+
+    def option_schema(self) -> dict[str, Json]:
+        return {"type": "object", "properties": {"temperature": {"type": "number"}, "seed": {"type": "integer"}}}
+
+    def option_values(self) -> dict[str, Json]:
+        return {"temperature": 0.5, "seed": None, "model": "mine"}
+
+    def with_options(self, **changes: Any) -> Wordy:
+        return self
+
+
+async def test_a_client_that_tells_more_than_its_schema_has_keeps_no_prompt_from_being_changed() -> None:
+    """W4.5: what the form shows it also takes."""
+    session = Session(Agent("assistant", Wordy("hi"), system_prompt="one"))
+    (form,) = editor(session).agents
+    assert form.values == {"system_prompt": "one", "options": {"temperature": 0.5}}
+    reply = await Browser(session).ask(kind="change_agent", agent="assistant", value={**form.values, "system_prompt": "two"})
+    assert (reply.kind, target(session).settings.system_prompt) == ("done", "two")
