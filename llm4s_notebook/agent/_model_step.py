@@ -51,11 +51,15 @@ class Called(Value, frozen=True, gc=True):
 
 @dataclass(slots=True)
 class _Sent:
-    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came."""
+    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came.
+
+    `numbers` counts the attempt numbers it has had; a call beside it has others.
+    """
 
     attempt: int
     begun: float
     told: int = 0
+    numbers: int = 1
     first: float | None = None
 
 
@@ -197,7 +201,8 @@ class ModelStep:
                 announce(self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), failed))
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
-        self.attempts = max(self.attempts, attempt + made.attempts - 1)
+        if made.attempts > sent.numbers:  # requests that were not told one by one
+            self.attempts += made.attempts - sent.numbers
         seconds = perf_counter() - sent.begun
         self.called.append(Called(self.attempts, made, seconds, None if sent.first is None else sent.first - sent.begun))
         return made
@@ -213,7 +218,9 @@ class ModelStep:
                 return
             if retry.attempt > latest:  # else it tells of the same attempt once more
                 latest = retry.attempt
-                mine = sent.told = self.attempts = max(begun_as - 1 + latest, mine + 1)
+                sent.told = self.attempts = max(begun_as - 1 + latest, mine + 1)
+                sent.numbers += sent.told - mine
+                mine = sent.told
             announce(self.context, told_wait(self.member, mine, retry))
 
         hearing = retry_listener.set(waits)
@@ -234,6 +241,7 @@ class ModelStep:
                 if delta.again:  # what came before is void, its first piece and its completion too
                     if sent.told <= sent.attempt:
                         sent.told = self.attempts = self.attempts + 1
+                        sent.numbers += 1
                     sent.attempt, sent.first, completion = sent.told, None, None
                     streamed.again()
                     announce(self.context, events.ModelCallStarted(self.member.id, sent.attempt))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -11,7 +12,7 @@ from pydantic import SecretStr
 from llm4s_notebook.agent import Agent, AgentMiddleware, tool
 from llm4s_notebook.errors import ModelFailed
 from llm4s_notebook.graph import RunContext
-from llm4s_notebook.models import Completion, Delta, ModelRequest, Retry, ToolCall, ToolCallDelta
+from llm4s_notebook.models import Completion, Delta, ModelRequest, Retry, ToolCall, ToolCallDelta, tell_retry
 from llm4s_notebook.review import Session
 
 from .writing import Gate, Page, Typing, call_piece, done, until
@@ -174,6 +175,39 @@ async def test_of_two_calls_at_once_one_that_is_sent_again_mixes_with_none() -> 
     more.set()
     await turn
     assert not [text for text in page.texts_of(session.state().messages[-1].id) if "A" in text and "B" in text]
+    assert [call.attempts for call in session.calls] == [3]
+
+
+class Slow:
+    """Answers as a whole, the n-th call once its gate is open; the first one only when its request was sent twice."""
+
+    def __init__(self, *gates: asyncio.Event) -> None:
+        self.gates = gates
+        self.calls = 0
+
+    async def complete(self, request: ModelRequest) -> Completion:
+        at = self.calls
+        self.calls += 1
+        await self.gates[at].wait()
+        if at == 0:
+            tell_retry(Retry(2, 0.0, "server"))
+        return replace(done("yes"), attempts=2 if at == 0 else 1)
+
+
+@pytest.mark.parametrize("followed", [True, False])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+async def test_of_two_calls_at_once_every_request_is_counted_whoever_follows(order: tuple[int, int], followed: bool) -> None:
+    """M4.4, agent.md 8.10: what is stored does not depend on who looks."""
+    gates = Gate(), Gate()
+    agent = Agent("support", Slow(*gates), middleware=[Beside()])
+    session = Session(agent, "t")
+    turn = asyncio.create_task(session.run("go") if followed else agent.run("go", thread_id="t"))
+    await until(lambda: cast(Any, agent.settings.client).calls == 2)
+    for at in order:
+        gates[at].set()
+        await asyncio.sleep(0.01)
+    await turn
+    await session.refresh()
     assert [call.attempts for call in session.calls] == [3]
 
 
