@@ -18,7 +18,6 @@ from ..models import (
     ModelRequest,
     Retry,
     StreamingChatClient,
-    ToolCallDelta,
     conversation_problems,
     message_problems,
 )
@@ -30,6 +29,7 @@ from ._cancel import CancelWatch, superstep_forgets
 from ._context import HookContext
 from ._decision import GivenAnswer
 from ._family import Member
+from ._streamed import Streamed, told_wait
 from .events import announce
 
 
@@ -51,11 +51,15 @@ class Called(Value, frozen=True, gc=True):
 
 @dataclass(slots=True)
 class _Sent:
-    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came."""
+    """A client call under way: its attempt number, the highest that was told, when it began and when its first piece came.
+
+    `numbers` counts the attempt numbers it has had; a call beside it has others.
+    """
 
     attempt: int
     begun: float
     told: int = 0
+    numbers: int = 1
     first: float | None = None
 
 
@@ -197,18 +201,27 @@ class ModelStep:
                 announce(self.context, events.ModelCallEnded(self.member.id, max(sent.attempt, sent.told), failed))
         if not isinstance(made, Completion) or not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
             raise self._model_failed(TypeError(f"the client returned {type(made).__name__}, not a Completion"))
-        self.attempts = max(self.attempts, attempt + made.attempts - 1)
+        if made.attempts > sent.numbers:  # requests that were not told one by one
+            self.attempts += made.attempts - sent.numbers
         seconds = perf_counter() - sent.begun
         self.called.append(Called(self.attempts, made, seconds, None if sent.first is None else sent.first - sent.begun))
         return made
 
     async def _told(self, request: ModelRequest, sent: _Sent) -> Completion | None:
         """The client's answer; who follows hears when it waits to send the request again (M3.5)."""
-        first = sent.attempt - 1
+        begun_as, latest = sent.attempt, 1
 
         def waits(retry: Retry) -> None:
-            sent.told = first + retry.attempt
-            announce(self.context, events.ModelCallWaits(self.member.id, sent.told, retry.seconds, retry.fault))
+            nonlocal latest
+            mine = max(sent.attempt, sent.told)
+            if self.attempts > mine:  # a later call beside this one is what is seen
+                return
+            if retry.attempt > latest:  # else it tells of the same attempt once more
+                latest = retry.attempt
+                sent.told = self.attempts = max(begun_as - 1 + latest, mine + 1)
+                sent.numbers += sent.told - mine
+                mine = sent.told
+            announce(self.context, told_wait(self.member, mine, retry))
 
         hearing = retry_listener.set(waits)
         try:
@@ -221,19 +234,20 @@ class ModelStep:
         if not self.member.stream or not isinstance(client, StreamingChatClient):
             return await client.complete(request)
         completion: Completion | None = None
+        streamed = Streamed(self.member)
         pieces = client.stream(request)
         try:
             async for delta in pieces:
-                if delta.again:  # what came before is void, its first piece too
-                    sent.attempt = self.attempts = sent.attempt + 1
-                    sent.first = None
+                if delta.again:  # what came before is void, its first piece and its completion too
+                    if sent.told <= sent.attempt:
+                        sent.told = self.attempts = self.attempts + 1
+                        sent.numbers += 1
+                    sent.attempt, sent.first, completion = sent.told, None, None
+                    streamed.again()
                     announce(self.context, events.ModelCallStarted(self.member.id, sent.attempt))
-                if delta.thinking:
-                    announce(self.context, events.ThinkingDelta(sent.attempt, delta.thinking))
-                if delta.text:
-                    announce(self.context, events.TextDelta(sent.attempt, delta.text))
-                if delta.tool_call is not None:
-                    announce(self.context, self._call_piece(sent.attempt, delta.tool_call))
+                if self.context.followed:
+                    for event in streamed.told(sent.attempt, delta):
+                        announce(self.context, event)
                 if sent.first is None and not delta.again:
                     sent.first = perf_counter()
                 completion = delta.completion or completion
@@ -241,11 +255,6 @@ class ModelStep:
             if isinstance(pieces, AsyncGenerator):  # closed now and not when it is collected, so that the connection ends here (M3.4)
                 await cast("AsyncGenerator[Delta]", pieces).aclose()
         return completion
-
-    def _call_piece(self, attempt: int, piece: ToolCallDelta) -> events.ToolCallDelta:
-        """Without its text where the tool has secret arguments: a piece cannot be told from a piece of a secret (3.8.2)."""
-        text = "" if piece.name in self.member.secret_places else piece.arguments
-        return events.ToolCallDelta(attempt, piece.index, piece.id, piece.name, text)
 
     def _model_failed(self, cause: Exception) -> ModelFailed:
         return ModelFailed(cause=cause, node_id=self.context.node_id, task_id=self.context.task_id)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from msgspec import to_builtins
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from ..graph import RunContext
 from ..models import Json, Usage
@@ -206,6 +206,14 @@ def announce(context: RunContext, event: AgentEvent) -> None:
 
 
 def decode(name: str, payload: Any) -> AgentEvent | None:
-    """The agent event of a custom or progress event's name and payload; None for a name that is not the agent's."""
+    """The agent event of a custom or progress event's name and payload; None for one that is not the agent's.
+
+    A hook or tool may tell something of its own under a name of the agent's: what does not have its form is not the agent's either.
+    """
     kind = _KINDS.get(name)
-    return None if kind is None else _adapter(kind).validate_python(payload)
+    if kind is None:
+        return None
+    try:
+        return _adapter(kind).validate_python(payload)
+    except ValidationError:
+        return None

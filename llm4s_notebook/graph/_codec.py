@@ -146,7 +146,12 @@ class Codec(Generic[T]):
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
                         certain = exact == WHOLE or (exact >= kept and data.count(b"{") + data.count(b"[") < _FLAT)
                         return data, value if certain else self._load(data, strict=True)
-            except (ValueError, OverflowError, RecursionError):  # such as half a surrogate pair: below, pydantic says what is wrong
+            except (
+                ValueError,
+                OverflowError,
+                RecursionError,
+                AttributeError,
+            ):  # such as half a surrogate pair: below, pydantic says what is wrong
                 pass
         try:
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")

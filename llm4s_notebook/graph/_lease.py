@@ -95,7 +95,7 @@ class _Renewer:
                 if self._leases:
                     idle_since = now
                 elif now - idle_since >= _IDLE_SECONDS:
-                    self._thread = None
+                    self._thread, self._nap = None, _IDLE_SECONDS
                     return
                 due = [lease for lease in self._leases if lease.due <= now]
                 if not due:

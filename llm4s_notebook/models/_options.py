@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from ..errors import ConfigError
 from ._json import Json
@@ -81,6 +81,14 @@ def _key(value: object) -> object:
     return SecretStr(key)
 
 
+def _writable(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("a text is Unicode; this one holds half a character") from error
+    return text
+
+
 class Sampling(BaseModel):
     """The options that a person may change while a client is in use (M1.7): none of them says where the model is or what opens it."""
 
@@ -90,7 +98,7 @@ class Sampling(BaseModel):
     top_p: Annotated[float | None, Field(gt=0, le=1)] = None
     max_tokens: Annotated[int | None, Field(ge=1)] = None
     seed: int | None = None
-    stop: tuple[str, ...] | None = None
+    stop: tuple[Annotated[str, Field(min_length=1), AfterValidator(_writable)], ...] | None = None
     timeout: Annotated[float, Field(gt=0, allow_inf_nan=False, description="seconds without a byte from the server")] = 600.0
 
 

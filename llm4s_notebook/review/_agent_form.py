@@ -48,7 +48,10 @@ def values(agent: Agent, id: str) -> JsonObject:
 
 
 def _options(client: object) -> tuple[JsonObject, JsonObject] | None:
-    """A client's schema of its options and what they hold; None where it has none, or what it says of them is no JSON."""
+    """A client's schema of its options and what was given of them; None where it has none, or what it says of them is no JSON.
+
+    What it holds beside its schema is none of the form's, and an option that is None was not given.
+    """
     if not isinstance(client, ClientWithOptions):
         return None
     try:
@@ -59,7 +62,8 @@ def _options(client: object) -> tuple[JsonObject, JsonObject] | None:
         return None
     if not isinstance(schema, dict) or not isinstance(schema.get("properties"), dict) or not isinstance(held, dict):
         return None
-    return schema, held
+    names = cast(JsonObject, schema["properties"])
+    return schema, {name: value for name, value in held.items() if name in names and value is not None}
 
 
 def _schema(agent: Agent, id: str) -> JsonObject:

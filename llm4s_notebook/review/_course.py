@@ -36,20 +36,20 @@ class _Left:
 
 
 class Course:
-    """Where an agent's session goes. `target` is the agent last chosen, `finishing` what differs while the thread goes on without it."""
+    """Where an agent's session goes. `finishing` says what differs while the thread goes on without the agent last chosen."""
 
     def __init__(
         self, agent: Agent, conductor: Conductor, breakpoints: Breakpoints, drafts: Drafts, clock: Clock, new_thread_id: Callable[[], str]
     ) -> None:
-        self.target = agent
         self.finishing: str | None = None
         self.suggested: str | None = None
         self.told = lambda: None
         """Called when the drafts have changed."""
         self._given = agent
+        self._chosen = agent  # the last that took effect
+        self._wanted: list[Agent] = []  # changes that wait for the run under way, in the order they were asked for
         self._old: Agent | None = None
         self._left: _Left | None = None
-        self._asked = 0  # changes that wait for the run under way
         self._conductor = conductor
         self._breakpoints = breakpoints
         self._drafts = drafts
@@ -59,23 +59,24 @@ class Course:
 
     # -- another agent -----------------------------------------------------------------------------------------------
 
+    @property
+    def target(self) -> Agent:
+        """The agent last chosen, also where it has yet to take effect."""
+        return [self._chosen, *self._wanted][-1]
+
     async def use(self, agent: Agent) -> None:
         """Go on with a changed agent, between turns. Where the thread cannot, that is offered to the person.
 
         Raises: ConfigError for one that cannot drive this session's threads; StoreUnavailable, and then nothing is changed.
         """
         self._check(agent)
-        before, self.target = self.target, agent
-        self._asked += 1
+        self._wanted.append(agent)
         self._conductor.board.changed()
         try:
             await self._conductor.between_turns(lambda: self._take(agent))
-        except BaseException:
-            if self.target is agent:
-                self.target = before
-            raise
         finally:
-            self._asked -= 1
+            at = next(at for at, one in enumerate(self._wanted) if one is agent)
+            del self._wanted[at]
             self._conductor.board.changed()
 
     def _check(self, agent: object) -> None:
@@ -95,7 +96,7 @@ class Course:
         thread = AgentThread(agent, here.history)
         reader = conductor.reader.by(thread)
         await reader.read()
-        self.finishing = None
+        self._chosen, self.finishing = agent, None
         conductor.turn_to(thread, conductor.thread_id, reader)
 
     # -- ways on -----------------------------------------------------------------------------------------------------
@@ -113,7 +114,9 @@ class Course:
                 await self._conductor.between_turns(self._back)
 
     async def _finish(self) -> None:
-        conductor, unfit = self._conductor, self._conductor.reader.stored.unfit
+        conductor = self._conductor
+        await conductor.reader.read()  # it may be gone by now, or another one
+        unfit = conductor.reader.stored.unfit
         if unfit is None:
             raise _closed("the thread can go on as it is")
         if self._old is None:
@@ -132,14 +135,18 @@ class Course:
         stored, elsewhere = conductor.reader.stored, conductor.reader.elsewhere
         if stored.status == "new":
             raise _closed("the thread is new: nothing was said on it")
-        kept = self.target.settled(stored.result) if history else ()
+        kept = self._chosen.settled(stored.result) if history else ()
         if faults := conversation_problems(kept):
             raise _closed(*faults, next_step="take an empty thread, or give agent.run(…, history=…) messages that a model may be sent")
         before = conductor.thread_id
         new_id = self._new_thread_id()
-        thread = AgentThread(self.target, kept)
+        if not isinstance(new_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # somebody's own function
+            raise _closed(f"new_thread_id gave {type(new_id).__name__} and no thread's id")
+        thread = AgentThread(self._chosen, kept)
         reader = ThreadReader(thread, new_id, self._clock)
         await reader.read()
+        if reader.stored.status != "new" or reader.elsewhere:
+            raise _closed(f"new_thread_id gave '{new_id}', and there is a thread of that id")
         self._left = _Left(
             thread_id=before,
             finishing=self.finishing,
@@ -162,7 +169,7 @@ class Course:
         await conductor.reader.read()
         if not conductor.reader.stored.says_nothing:
             raise _closed(f"something was said on this thread; Session(agent, {left.thread_id!r}) drives the one before")
-        thread = AgentThread(left.old if left.old is not None and left.finishing is not None else self.target)
+        thread = AgentThread(left.old if left.old is not None and left.finishing is not None else self._chosen)
         reader = ThreadReader(thread, left.thread_id, self._clock)
         await reader.read()
         self._left, self.finishing, self._old, self.suggested = None, left.finishing, left.old, None
@@ -201,7 +208,7 @@ class Course:
             )
         return EditorView(
             agents=self._forms[1],
-            said=self._said(waits=self._asked > 0 and not free),
+            said=self._said(waits=bool(self._wanted) and not free),
             offer=offer(stored, finishing=finishing, old_is_here=self._old is not None),
             ways=open_ways,
             suggested=self.suggested if stored.status == "new" else None,

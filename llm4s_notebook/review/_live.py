@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ..agent import events as told
-from ..graph.events import EventRecord, Gap, Progress, TaskFailed, TaskSuspended
+from ..graph.events import EventRecord, Gap, Progress, TaskCompleted, TaskFailed, TaskSuspended
 from ..wire import LivePiece, LiveView, MessageView, Pieces, ToolCallView
 from ._waiting import Silence, waiting_line
 
@@ -109,6 +109,10 @@ class Live:
                     return whole
                 case TaskFailed() | TaskSuspended():
                     return self._written.pop(message_id(record.task_id), None) is not None
+                case TaskCompleted():  # where the end of its call was missed: nobody waits for this model any more
+                    if (one := self._written.get(message_id(record.task_id))) is not None and not one.over:
+                        one.over = self._fresh = True
+                        self._line = self._waiting(now)
                 case Gap():
                     self._gap(now)
                 case _:
@@ -183,6 +187,7 @@ class Live:
                     one = self._written[id] = _Written(attempt, Silence(node.partition("/")[0], now), missed=True)
                 if attempt > one.attempt:  # where it begins was missed
                     self._again(one, attempt, now)
+                    one.missed = True
                 if attempt < one.attempt or one.over:
                     return False  # void already (agent.md 8.10)
                 return self._piece(one, event, now)
@@ -195,6 +200,7 @@ class Live:
             self._written[id] = _Written(attempt, Silence(agent, now, attempt))
         elif attempt >= one.attempt:
             self._again(one, attempt, now)
+            one.missed = False  # of this one nothing yet
         return False  # nothing to draw until it says something
 
     def _again(self, one: _Written, attempt: int, now: datetime) -> None:

@@ -49,7 +49,7 @@ class RunWatch:
                 if isinstance(record.event, CheckpointCommitted):
                     self._underway.committed = True
                 self._board.hear(record)
-        except Llm4sError as lagged:  # the log has everything; only the live picture is late
+        except Exception as lagged:  # the log has everything; only the live picture is late
             self._board.live.clear()
             self._board.touch()
             _log.info("live events of run %s ended: %s", self._run.run_id, lagged)

@@ -10,6 +10,7 @@ from math import ceil
 SILENT = 10.0
 """Seconds after which it is said that a model is silent."""
 
+_LONGEST = 1e9  # seconds that a client may say it waits; a clock can count them
 _SAFE = "cancel is safe: nothing of this call is stored"
 
 
@@ -35,7 +36,7 @@ class Silence:
         self.since, self.spoken, self.retry = now, True, None
 
     def waits(self, attempt: int, seconds: float, fault: str, now: datetime) -> None:
-        at = now + timedelta(seconds=seconds)
+        at = now + timedelta(seconds=min(max(seconds, 0.0), _LONGEST))
         self.attempt, self.spoken, self.since, self.retry = attempt, False, at, Resending(at, fault.replace("-", " "))
 
     def line(self, now: datetime) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable
 from typing import Self
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from ..errors import ConfigError, text_of
 from ..models import AssistantMessage, Completion, ModelRequest, ScriptedClient, compact
+from ..models._options import fits_a_header
 from ._openai_chat import CHAT_REQUEST, Answer, ChatRequest, chat_body, chat_chunks, openai_error, sse
 from ._provider_server import ProviderServer, Reply, Request, said, streamed
 
@@ -30,12 +32,14 @@ class MockProvider(ProviderServer):
 
     Listens between `start` and `stop`; nothing outside this machine reaches it. `requests` holds what it was sent.
 
-    Raises: ConfigError for a pause below 0.
+    Raises: ConfigError for a pause that is no number of seconds of at least 0, or a key that no client can send.
     """
 
     def __init__(self, answer: Callable[[ModelRequest], object], *, key: str | None = None, pause: float = 0.0) -> None:
-        if pause < 0:
+        if not _is_number(pause) or not 0 <= pause < math.inf:
             raise ConfigError(field="pause", problems=["pause is a number of seconds of at least 0"])
+        if key is not None and not (isinstance(key, str) and fits_a_header(key)):  # pyright: ignore[reportUnnecessaryIsInstance]  # not every caller is typed
+            raise ConfigError(field="key", problems=["a key is ASCII text without spaces"])
         super().__init__()
         self.answer = answer
         self.key = key
@@ -51,9 +55,11 @@ class MockProvider(ProviderServer):
 
     def fail_next(self, status: int, message: str = "the mock was told to fail", *, retry_after: int | None = None) -> Self:
         """Answer the next request with an HTTP error, such as 429 with a Retry-After in seconds. Raises: ConfigError for a status
-        that is no error."""
-        if not 400 <= status <= 599:
-            raise ConfigError(field="fail_next", problems=[f"{status} is no HTTP error; they are 400 to 599"])
+        that is no error, and for seconds that are no whole number of at least 0."""
+        if type(status) is not int or not 400 <= status <= 599:
+            raise ConfigError(field="fail_next", problems=[f"{status!r} is no HTTP error; they are 400 to 599"])
+        if retry_after is not None and (type(retry_after) is not int or retry_after < 0):
+            raise ConfigError(field="fail_next", problems=["retry_after is a whole number of seconds of at least 0"])
         return self.script(_failed(status, message, **({} if retry_after is None else {"retry_after": str(retry_after)})))
 
     def reply_to(self, request: Request) -> Reply:
@@ -67,11 +73,11 @@ class MockProvider(ProviderServer):
             question = asked.ours()
         except ValidationError as error:
             return _failed(400, "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             return _failed(400, f"the arguments of a call are not JSON: {error}")
         try:
             completion = asyncio.run(ScriptedClient(self.answer, usage=None).complete(question))
-        except Exception as error:
+        except BaseException as error:  # in this thread nobody else would say so
             return _failed(500, f"{type(error).__name__}: {text_of(error)}")
         answer = _said(completion, asked, _given(question))
         if not asked.stream:
@@ -101,6 +107,10 @@ def _given(question: ModelRequest) -> int:
     for tool in question.tools:
         texts += [tool.name, tool.description, compact(tool.parameters)]
     return _tokens(*texts)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _tokens(*texts: str) -> int:

@@ -144,8 +144,8 @@ class ChatRequest(BaseModel):
     messages: list[_Message] = Field(min_length=1)
     tools: list[_Tool] = []
     stream: bool = False
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
 
     @property
     def longest(self) -> int | None:

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any, Literal, Self
 
+from ..errors import ConfigError
+
 JSON = "application/json"
 EVENTS = "text/event-stream"
 
@@ -92,7 +94,9 @@ class ProviderServer:
         return self
 
     def start(self) -> Self:
-        """Begin to listen. A server is started once."""
+        """Begin to listen. Raises: ConfigError for a server that was started before: it is started once."""
+        if self._threads[0].ident is not None:
+            raise ConfigError(field="server", problems=["it was started before, and is started once"], next_step="make another one")
         self._threads[0].start()
         return self
 
@@ -192,5 +196,5 @@ def _read(incoming: IO[bytes]) -> Request | None:
 def _decoded(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for what is nested too deep
         return body.decode("utf-8", "replace")

@@ -331,6 +331,8 @@ WRONG: list[tuple[Any, Any]] = [
     (int, 10**4300),
     (Cat, Cat("x", 10**4300)),
     (Checked, Checked("abcd")),
+    (Only, Only.__new__(Only)),  # whose field nobody has set
+    (Home, Home((Cat.__new__(Cat),))),
 ]
 
 

@@ -124,6 +124,8 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"timeout": 0}, "timeout"),
     ({"timeout": float("inf")}, "timeout"),
     ({"stop": "END"}, "stop"),
+    ({"stop": ["END", ""]}, "stop"),
+    ({"stop": ["\ud800"]}, "stop"),
     ({"seed": "1"}, "seed"),
     ({"retry": 3}, "retry"),
     ({"base_url": "localhost:11434"}, "base_url: an address begins with http:// or https://"),

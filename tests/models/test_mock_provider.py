@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -168,6 +170,8 @@ def asked(provider: MockProvider, body: bytes, path: str = "/chat/completions") 
     [
         (b"not json", "Input should be a valid dictionary"),
         (b"{}", "model: Field required"),
+        (b"[" * 100_000, "Input should be a valid dictionary"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": "x"}], "max_tokens": 0}', "max_tokens: Input should be greater"),
         (b'{"model": "m", "messages": []}', "messages: List should have at least 1 item"),
         (b'{"model": "m", "messages": [{"role": "robot", "content": "x"}]}', "messages.0.role"),
         (
@@ -176,7 +180,7 @@ def asked(provider: MockProvider, body: bytes, path: str = "/chat/completions") 
             "arguments of a call are not JSON",
         ),
     ],
-    ids=["no JSON", "nothing", "no message", "a role that there is not", "arguments that are no JSON"],
+    ids=["no JSON", "nothing", "nested too deep", "no tokens", "no message", "a role that there is not", "arguments that are no JSON"],
 )
 def test_a_body_that_is_none_is_refused_by_name(provider: MockProvider, body: bytes, told: str) -> None:
     """M6.2: HTTP 400, and the server goes on serving."""
@@ -216,9 +220,44 @@ def test_it_listens_on_this_machine_only_and_frees_its_port() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [lambda: MockProvider(sums, pause=-1), lambda: MockProvider(sums).fail_next(200), lambda: MockProvider(sums).fail_next(700)],
-    ids=["a pause below 0", "a status that is no error", "a status that there is not"],
+    [
+        lambda: MockProvider(sums, pause=-1),
+        lambda: MockProvider(sums, pause=math.nan),
+        lambda: MockProvider(sums, pause=math.inf),
+        lambda: MockProvider(sums, pause=cast(Any, "0.1")),
+        lambda: MockProvider(sums, key=""),
+        lambda: MockProvider(sums, key="of two words"),
+        lambda: MockProvider(sums, key=cast(Any, 5)),
+        lambda: MockProvider(sums).fail_next(200),
+        lambda: MockProvider(sums).fail_next(700),
+        lambda: MockProvider(sums).fail_next(cast(Any, "429")),
+        lambda: MockProvider(sums).fail_next(cast(Any, 429.5)),
+        lambda: MockProvider(sums).fail_next(429, retry_after=-1),
+        lambda: MockProvider(sums).fail_next(429, retry_after=cast(Any, "1\r\nx-other: 2")),
+    ],
+    ids=map(str, itertools.count()),
 )
 def test_what_it_cannot_play_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError):
         wrong()
+
+
+def test_it_is_started_once_and_says_so(provider: MockProvider) -> None:
+    """M6.1: neither while it serves nor after it was stopped."""
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="started once"):
+            provider.start()
+        provider.stop()
+
+
+@pytest.mark.parametrize("raised", [SystemExit(3), KeyboardInterrupt(), RecursionError("deep"), ValueError("\ud800\r\n")], ids=repr)
+async def test_whatever_the_function_raises_is_an_answer(provider: MockProvider, raised: BaseException) -> None:
+    """M6.1: HTTP 500; no client is left without a word."""
+
+    def answer(request: ModelRequest) -> str:
+        raise raised
+
+    provider.answer = answer
+    with pytest.raises(ProviderFailed) as failed:
+        await client_of(provider).complete(ModelRequest((UserMessage("go"),)))
+    assert (failed.value.status, type(raised).__name__ in str(failed.value)) == (500, True)

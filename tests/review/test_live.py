@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec import to_builtins
 
 from llm4s_notebook.agent import events as told
 from llm4s_notebook.checkpoint import EventRecord
-from llm4s_notebook.graph.events import Gap, Progress, TaskSuspended
+from llm4s_notebook.graph.events import Gap, Progress, TaskCompleted, TaskSuspended
 from llm4s_notebook.review._live import Live
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -69,11 +69,29 @@ def test_an_attempt_whose_beginning_was_missed_does_not_go_on_with_the_text_of_t
     assert drawn(live) == [("second", "writing …, parts of it were missed here")]
 
 
+def test_an_attempt_of_which_nothing_was_missed_does_not_say_so() -> None:
+    """W4.7, R7.8: what is said of a text is of this text, whatever was missed of the one before."""
+    live = Live()
+    see(live, STARTED, told.TextDelta(1, "fir"), Gap(3), told.ModelCallStarted("support", 2), told.TextDelta(2, "second"))
+    assert drawn(live) == [("second", "writing …")]
+    see(live, told.TextDelta(3, "ird"))
+    assert drawn(live) == [("ird", "writing …, parts of it were missed here")]
+
+
 def test_a_message_whose_beginning_was_missed_says_so() -> None:
     """W4.7, R7.8."""
     live = Live()
     assert see(live, Gap(1000), told.TextDelta(1, "the end of it")) == [False, True]
     assert drawn(live) == [("the end of it", "writing …, parts of it were missed here")]
+
+
+def test_a_step_that_has_ended_is_waited_for_no_more_where_the_end_of_its_call_was_missed() -> None:
+    """W4.8: the line does not say that cancel is safe while a tool takes its time."""
+    live = Live()
+    see(live, STARTED, told.TextDelta(1, "I look."), TaskCompleted(), Gap(3))
+    assert not live.tick(NOW + timedelta(seconds=60))
+    assert live.view().waiting is None
+    assert drawn(live) == [("I look.", "not stored yet, parts of it were missed here")]
 
 
 def test_a_step_that_parks_with_a_question_leaves_nothing_behind() -> None:
