@@ -3,7 +3,7 @@ import { AgentEditor, Offer } from "./agent_editor";
 import { Panel } from "./cards/panel";
 import type { Desk } from "./desk";
 import { Graph } from "./graph/graph";
-import { ConnectionLine, Live, Notes } from "./notes";
+import { ConnectionLine, Live, Notes, TurnLive } from "./notes";
 import { Prompt } from "./prompt";
 import { StatusLine } from "./status_line";
 import { Plain } from "./text";
@@ -45,7 +45,7 @@ export function ConsoleView({ desk, prefix }: ViewProps) {
           />
         </div>
       </div>
-      <Live desk={desk} />
+      <TurnLive desk={desk} />
     </div>
   );
 }
@@ -65,7 +65,7 @@ export function PanelView({ desk, prefix }: ViewProps) {
           <Plain text={desk.state.value.status_text} />
         </p>
       )}
-      <Live desk={desk} />
+      <TurnLive desk={desk} />
     </div>
   );
 }

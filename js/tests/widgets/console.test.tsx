@@ -53,6 +53,40 @@ describe("the console (W4.3)", () => {
     expect(prompt.value).toBe("");
   });
 
+  it("keeps the field and the focus while a turn begun here runs, and says how it ended", async () => {
+    const { page, fake } = await show(readSession("new"));
+    const prompt = page.getByTestId("prompt") as HTMLTextAreaElement;
+    prompt.focus();
+    await type(prompt, "Release it");
+    await press(prompt, "Enter", { ctrlKey: true });
+    await fake.push(readSession("running"));
+    await fake.done("run", "started");
+    expect(page.getByTestId("live").textContent).toBe("started");
+    expect(document.activeElement).toBe(page.getByTestId("prompt"));
+    expect((page.getByTestId("run") as HTMLButtonElement).disabled).toBe(true);
+    const completed = readSession("completed");
+    await fake.push(completed);
+    expect(document.activeElement).toBe(page.getByTestId("prompt"));
+    expect(page.getByTestId("live").textContent).toBe(completed.status_text);
+  });
+
+  it("leads from a field or button that goes away to what is next, and never to the page", async () => {
+    const { page, fake } = await show(readSession("new"));
+    page.getByTestId("prompt").focus();
+    await type(page.getByTestId("prompt"), "Release it");
+    await press(page.getByTestId("prompt"), "Enter", { ctrlKey: true });
+    await fake.done("run", "started");
+    await fake.push(readSession("running"));
+    page.getByTestId("cancel").focus();
+    await fake.push(readSession());
+    expect(document.activeElement).toBe(page.getByTestId("panel"));
+    page.getByTestId("abandon").focus();
+    await click(page.getByTestId("abandon"));
+    expect(document.activeElement?.textContent).toBe("Keep it");
+    await click(document.activeElement as Element);
+    expect(document.activeElement).toBe(page.getByTestId("abandon"));
+  });
+
   it("offers cancel, recover and abandon where they apply", async () => {
     const running = await show(readSession("running"));
     await click(running.page.getByTestId("cancel"));
