@@ -139,7 +139,11 @@ async def test_waiting_an_answer_is_refused_before_a_choice_and_its_draft_stays(
     browser = await changed(session)
     (card,) = session.state().pending
     await browser.ask(kind="save_draft", id=card.id, draft={"decision": "approve"})
-    assert (await browser.submit({**APPROVE, "id": card.id})).error.type == "RestoreRejected"
+    error = (await browser.submit({**APPROVE, "id": card.id})).error
+    assert (error.type, error.where) == ("RestoreRejected", "")
+    assert "another version of the agent (system prompt)" in error.what
+    assert "choose how to go on" in error.next_step
+    assert "version=" not in error.what + error.next_step  # no code to write where a button does it
     assert "waits under another version of the agent (system prompt)" in str(session.offer)
     assert (session.drafts.all(), shop.ran) == ({card.id: {"decision": "approve"}}, [])
     await go_on(browser, "old_agent")

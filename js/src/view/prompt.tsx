@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Desk } from "./desk";
 import { directionOf } from "./direction";
-import { useKeptFocus } from "./kept_focus";
+import { useKeptFocus } from "./focus";
 
 /** The next thing to ask, and the buttons that start, stop and take up a turn. */
 export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {

@@ -81,6 +81,10 @@ describe("prompt and options (W4.5)", () => {
     await click(button(shown, "apply"));
     expect(shown.page.getByTestId("problem").textContent).toContain("2 or less");
     expect(shown.fake.sent("change_agent")).toEqual([]);
+    await act(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+    expect(document.activeElement).toBe(shown.page.getByLabelText("temperature", { exact: true }));
+    await click(button(shown, "discard"));
+    expect(document.activeElement).toBe(shown.page.getByTestId("agent-editor").querySelector("summary"));
   });
 
   it("keeps what is begun with the session (W1.4) and takes up what another view has begun", async () => {

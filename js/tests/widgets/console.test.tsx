@@ -151,6 +151,19 @@ describe("the transcript (W4.1)", () => {
     expect(page.getByTestId("transcript").textContent).not.toContain("not stored yet");
   });
 
+  it("gives a result to the latest call of its id: a call that waits shows none of an earlier turn's", async () => {
+    const { messages } = readSession();
+    const calling = messages.find((message) => message.tool_calls.some((call) => call.id === "c1"));
+    const again = {
+      ...calling,
+      id: "again",
+      tool_calls: calling?.tool_calls.filter((call) => call.id === "c1").map((call) => ({ ...call })) ?? [],
+    };
+    const { page } = await show({ messages: [...messages, { ...again, text: "", role: "assistant" } as (typeof messages)[number]] });
+    const calls = [...page.getByTestId("transcript").querySelectorAll<HTMLElement>("[data-call=c1]")];
+    expect(calls.map((call) => call.textContent?.includes("42 checks passed"))).toEqual([true, false]);
+  });
+
   it("shows a result whose call is not in the thread", async () => {
     const messages = readSession().messages.filter((message) => message.role === "tool");
     const { page } = await show({ messages });

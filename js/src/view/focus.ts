@@ -13,3 +13,9 @@ function holdsFocus(box: HTMLElement | null): boolean {
   const root = box?.getRootNode() as Document | ShadowRoot | undefined;
   return box?.contains(root?.activeElement ?? null) ?? false;
 }
+
+/** The first field below an element that has a fault. */
+export function firstFault(element: HTMLElement | null): HTMLElement | null {
+  const bad = element?.querySelector<HTMLElement>("[aria-invalid=true]") ?? null;
+  return bad?.matches("input, textarea, select") ? bad : (bad?.querySelector<HTMLElement>("input") ?? null);
+}
