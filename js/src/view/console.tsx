@@ -20,12 +20,12 @@ export function ConsoleView({ desk, prefix }: ViewProps) {
   const state = desk.state.value;
   return (
     <div class="llm4s-console" data-testid="console">
-      <header class="llm4s-head">
+      <div class="llm4s-head">
         <h2 class="llm4s-title">
           <Plain text={state?.title ?? "Loading …"} />
         </h2>
         <StatusLine desk={desk} />
-      </header>
+      </div>
       <ConnectionLine desk={desk} />
       <Notes desk={desk} />
       <AgentEditor desk={desk} prefix={prefix} />

@@ -14,7 +14,10 @@ export function Prompt({ desk, prefix }: { desk: Desk; prefix: string }) {
   const suggested = state?.editor?.suggested ?? "";
   // What was asked on the thread that was left is asked again with one press, unless something else is begun.
   useEffect(() => {
-    if (suggested !== "") setQuery((begun) => begun || suggested);
+    if (suggested === "") return undefined;
+    setQuery((begun) => begun || suggested);
+    // Back on a thread where it cannot be asked, a suggestion that nobody changed is gone again.
+    return () => setQuery((begun) => (begun === suggested ? "" : begun));
   }, [suggested]);
   useEffect(() => {
     if (status === "suspended") setMine(false);

@@ -154,6 +154,10 @@ describe("a thread that does not go on with the changed agent (W4.6, D14)", () =
     const box = shown.page.getByTestId("prompt") as HTMLTextAreaElement;
     expect(box.value).toBe("Release 2.4.1");
     expect(document.activeElement).toBe(box);
+    // Back where it waits nothing can be asked: the suggestion goes, and the focus with it to what waits.
+    await shown.fake.push(readSession("offered"));
+    expect(shown.page.queryByTestId("prompt")).toBeNull();
+    expect(document.activeElement).toBe(shown.page.getByTestId("panel"));
   });
 
   it("copies the changed agent as code", async () => {
