@@ -29,10 +29,12 @@ class Display:
 
     def __init__(self, result: AgentResult) -> None:
         self.pending = result.pending
-        self.headline, self.text = _headline(result)
+        self.status, self.said, self.text = _headline(result)
+        self.headline = f"{self.status}: {self.said}" if self.said else f"{self.status}:" if self.text else self.status
         self.happened = _happened(result)
         self.code = _how_to_go_on(result, self.pending)
-        self.foot = f"thread {cut(result.thread_id, 100)} · {_count(len(result.messages), 'message')} · {_usage(result)}"
+        self.thread = f"thread {cut(result.thread_id, 100)} · {_count(len(result.messages), 'message')}"
+        self.foot = f"{self.thread} · {_usage(result)}"
 
     def waits(self) -> list[tuple[str, str, str]]:
         """What waits: the id, what it is, and the calls that answer it."""
@@ -67,18 +69,28 @@ _CODE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-cod
 _LABEL = "margin-top:6px;font-weight:600"
 
 
-def as_html(result: AgentResult) -> str:
-    """The result as HTML that needs no style sheet and no script, and takes its colours from where it stands."""
+def as_html(result: AgentResult, *, below: str | None = None) -> str:
+    """The result as HTML that needs no style sheet and no script, and takes its colours from where it stands.
+
+    `below` is the query of a heading that the result stands under, with its usage: neither is said again.
+    """
     shown = Display(result)
-    parts = [f"<div><strong>{_bdi(shown.headline)}</strong></div>"]
+    happened, foot = shown.happened, shown.foot
+    if below is not None:
+        foot = shown.thread
+        happened = happened[1:] if happened[:1] == [cut(f"user: {below}", LONGEST_ROW)] else happened
+    colon = ":" if shown.said or shown.text else ""
+    said = f" {_bdi(shown.said)}" if shown.said else ""
+    # Only the word that is ours stands out; an answer may be a page, and is read like one.
+    parts = [f"<div><strong>{_bdi(shown.status)}{colon}</strong>{said}</div>"]
     if shown.text:
         text = "\n".join(shown.text)
         parts.append(
             '<div style="border-left:3px solid currentColor;padding-left:8px;margin:4px 0;'
             f'white-space:pre-wrap;overflow-wrap:anywhere">{_bdi(text)}</div>'
         )
-    if shown.happened:
-        rows = "".join(f'<li style="overflow-wrap:anywhere">{_bdi(row)}</li>' for row in shown.happened)
+    if happened:
+        rows = "".join(f'<li style="overflow-wrap:anywhere">{_bdi(row)}</li>' for row in happened)
         parts.append(f'<div style="{_LABEL}">happened</div><ul style="margin:0;padding-left:20px">{rows}</ul>')
     if shown.pending:
         parts.append(_table(shown))
@@ -88,7 +100,7 @@ def as_html(result: AgentResult) -> str:
         parts.append(
             f'<div style="{_LABEL}">{said}</div><pre style="{_CODE};margin:0;white-space:pre-wrap;overflow-wrap:anywhere">{code}</pre>'
         )
-    parts.append(f'<div style="margin-top:6px"><small>{_bdi(shown.foot)}</small></div>')
+    parts.append(f'<div style="margin-top:6px"><small>{_bdi(foot)}</small></div>')
     return f'<div class="llm4s-result" style="max-width:100%">{"".join(parts)}</div>'
 
 
@@ -102,8 +114,8 @@ def _table(shown: Display) -> str:
     )
     more = f"<div>{escape(shown.more)}</div>" if shown.more else ""
     return (
-        '<table style="margin:6px 0 0;border-collapse:collapse;table-layout:auto;color:inherit;font:inherit">'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        '<div style="overflow-x:auto"><table style="margin:6px 0 0;border-collapse:collapse;table-layout:auto;color:inherit;font:inherit">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{more}"
     )
 
 
@@ -115,24 +127,24 @@ def _bdi(text: str) -> str:
 # -- what happened ---------------------------------------------------------------------------------------------------
 
 
-def _headline(result: AgentResult) -> tuple[str, list[str]]:
-    """The status in one line, and the lines of a text that is too long to stand in it."""
+def _headline(result: AgentResult) -> tuple[str, str, list[str]]:
+    """The status, what was said where that is one line, and the lines of a text that is more than one."""
     match result.status:
         case Completed(answer=answer):
             return _with_text("Completed", answer)
         case Blocked(guardrail=guardrail, reason=reason):
             return _with_text(f"Blocked by {cut(guardrail, 100)}", reason)
         case StepLimitReached():
-            return "Step limit reached without an answer", []
+            return "Step limit reached without an answer", "", []
         case Suspended() as waiting:
-            return f"Suspended: waits for {_count(len(waiting), 'answer')}", []
+            return "Suspended", f"waits for {_count(len(waiting), 'answer')}", []
         case Unfinished(checkpoint_id=checkpoint_id):
-            return f"Unfinished at checkpoint {cut(checkpoint_id, 100)}: nothing runs it now, or it runs elsewhere", []
+            return f"Unfinished at checkpoint {cut(checkpoint_id, 100)}", "nothing runs it now, or it runs elsewhere", []
 
 
-def _with_text(said: str, text: str) -> tuple[str, list[str]]:
+def _with_text(status: str, text: str) -> tuple[str, str, list[str]]:
     lines = lines_of(text)
-    return (f"{said}: {lines[0]}", []) if len(lines) == 1 else (f"{said}:", lines)
+    return (status, lines[0], []) if len(lines) == 1 else (status, "", lines)
 
 
 def _happened(result: AgentResult) -> list[str]:

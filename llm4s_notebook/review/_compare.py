@@ -9,6 +9,7 @@ from typing import Any
 
 from ..agent import Agent, AgentResult
 from ..agent import events as told
+from ..agent._display import as_html
 from ..errors import ConfigError, PendingInterrupts, text_of
 from ..graph import RunConfig
 from ..graph.events import Custom
@@ -84,7 +85,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         rows = "".join(_pair_html(a, b) for a, b in self.pairs)
-        return f'<table style="width:100%;table-layout:fixed;border-collapse:collapse;color:inherit;font:inherit">{rows}</table>'
+        # Side by side is the point, so a narrow cell scrolls; tabindex lets the keyboard scroll too.
+        table = "width:100%;min-width:42em;table-layout:fixed;border-collapse:collapse;color:inherit;font:inherit"
+        return (
+            '<div role="group" aria-label="compared turns" tabindex="0" style="overflow-x:auto">'
+            f'<table style="{table}">{rows}</table></div>'
+        )
 
 
 async def compare(
@@ -156,21 +162,22 @@ def _took(turn: ComparedTurn) -> str:
     return f"{count} model call{'s' if count != 1 else ''} in {turn.seconds:.2f} s{first}{spent}{cost}"
 
 
-_CELL = "text-align:left;vertical-align:top;padding:6px 12px 12px 0;white-space:normal;overflow-wrap:anywhere"
+_CELL = "text-align:left;vertical-align:top;padding:6px 12px 12px;white-space:normal;overflow-wrap:anywhere;max-width:none"
+_ROW = '<tr style="background:none">'  # a notebook shades every second row, and a pair is two
 
 
 def _pair_html(a: ComparedTurn, b: ComparedTurn) -> str:
     query = f'<bdi dir="auto">{escape(a.query)}</bdi>'
-    cells = "".join(_turn_html(turn) for turn in (a, b))
     head = f'<th colspan="2" scope="rowgroup" style="{_CELL};border-top:1px solid currentColor;white-space:pre-wrap">{query}</th>'
-    return f"<tbody><tr>{head}</tr><tr>{cells}</tr></tbody>"
+    line = "border-left:1px solid var(--jp-border-color1,#bdbdbd)"
+    return f"<tbody>{_ROW}{head}</tr>{_ROW}{_turn_html(a, _CELL)}{_turn_html(b, f'{_CELL};{line}')}</tr></tbody>"
 
 
-def _turn_html(turn: ComparedTurn) -> str:
+def _turn_html(turn: ComparedTurn, style: str) -> str:
     if turn.error is not None or turn.result is None:
         said = "" if turn.error is None else escape(f"{type(turn.error).__name__}: {text_of(turn.error)}")
         shown = f'<strong>Failed</strong><div style="white-space:pre-wrap"><bdi dir="auto">{said}</bdi></div>'
     else:
-        shown = turn.result._repr_html_()  # pyright: ignore[reportPrivateUsage]  # what a notebook calls
-    name = f"<div><small>{turn.side}: {escape(turn.agent)} - {escape(_took(turn))}</small></div>"
-    return f'<td style="{_CELL}">{name}{shown}</td>'
+        shown = as_html(turn.result, below=turn.query)
+    name = f'<div style="margin-bottom:6px"><strong>{turn.side}: {escape(turn.agent)}</strong> <small>{escape(_took(turn))}</small></div>'
+    return f'<td style="{style}">{name}{shown}</td>'

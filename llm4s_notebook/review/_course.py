@@ -188,6 +188,11 @@ class Course:
         assert isinstance(thread, AgentThread)
         return thread
 
+    @property
+    def old_is_here(self) -> bool:
+        """The agent that this thread waits for is in this kernel, so that it can be finished with it."""
+        return self._old is not None
+
     # -- what is drawn -----------------------------------------------------------------------------------------------
 
     def view(self) -> EditorView:

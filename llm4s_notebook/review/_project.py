@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ..errors import Llm4sError
+from ..errors import Llm4sError, RunCancelled
 from ..graph import BreakpointPhase
 from ..wire import (
     AnsweredView,
@@ -86,7 +86,7 @@ def project(facts: Facts) -> SessionState:
         graph=draw(facts.picture, cards, facts.breakpoints, facts.trace, facts.running_nodes),
         holds_apply_next_run=running,
         usage=stored.usage.model_copy(update={"calls": facts.calls.views()}),
-        error=None if facts.error is None else error_view(facts.error, facts.error_at or facts.now),
+        error=None if facts.error is None or was_cancelled(facts) else error_view(facts.error, facts.error_at or facts.now),
         notice=facts.notice,
         editor=facts.editor,
         can_run=goes_on and (stored.status == "new" or stored.settled),
@@ -104,6 +104,11 @@ def _nothing_runs(message: MessageView) -> MessageView:
     return message.model_copy(update={"tool_calls": calls})
 
 
+def was_cancelled(facts: Facts) -> bool:
+    """Somebody wanted it so: the status says it, and it is no error to be shown."""
+    return facts.stored.status == "unfinished" and isinstance(facts.error, RunCancelled)
+
+
 def status_in_words(facts: Facts) -> str:
     """One line for the status line and the text twins."""
     stored = facts.stored
@@ -118,7 +123,7 @@ def status_in_words(facts: Facts) -> str:
         case "suspended":
             return f"waits for {count} answer{'s' if count != 1 else ''}"
         case "unfinished":
-            return "not finished: recover continues it"
+            return f"{'cancelled' if was_cancelled(facts) else 'not finished'}: recover continues it"
         case "completed":
             return "finished"
         case _:

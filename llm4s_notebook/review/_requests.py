@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any
 
-from ..errors import ConfigError, InvalidResume, ResumeProblem
+from ..errors import ConfigError, InvalidResume, RestoreRejected, ResumeProblem
 from ..graph import BreakpointPhase, RunConfig
 from ..wire import (
     Abandon,
@@ -42,6 +42,7 @@ from ._drafts import FORM, Drafts, without_secrets
 from ._observers import Observers
 from ._project import error_view
 from ._receipts import Receipt, Receipts
+from ._ways import what_changed
 
 Say = Done | Welcome | Refusal | DraftsMessage
 Reply = Callable[[Say], None]
@@ -80,7 +81,7 @@ class Desk:
             self._receipts.close(receipt, _refusal(request.request_id, stopping))
             raise
         except Exception as error:
-            answer = _refusal(request.request_id, error)
+            answer = _refusal(request.request_id, error, self.course)
         self._receipts.close(receipt, answer)
 
     # -- one request -------------------------------------------------------------------------------------------------
@@ -219,11 +220,16 @@ class Desk:
 # -- refusals in the words of the wire -------------------------------------------------------------------------------
 
 
-def _refusal(request_id: str, error: Exception) -> Refusal:
+def _refusal(request_id: str, error: Exception, course: Course | None = None) -> Refusal:
     problems = [_problem(problem) for problem in error.problems] if isinstance(error, InvalidResume) else []
     if isinstance(error, FormRefused):
         problems = [_fault(FORM + error.agent, path, message) for path, message in error.faults]
-    return Refusal(kind="refused", request_id=request_id, error=error_view(error, datetime.now(UTC)), problems=problems)
+    view = error_view(error, datetime.now(UTC))
+    if isinstance(error, RestoreRejected) and course is not None and course.old_is_here:
+        # The buttons that mend it stand on the page; versions and code are for those who have none.
+        what = f"this thread was begun with another version of the agent ({what_changed(error)}), and does not go on with the changed one"
+        view = view.model_copy(update={"what": what, "where": "", "next_step": "choose how to go on, in the box under Prompt and options"})
+    return Refusal(kind="refused", request_id=request_id, error=view, problems=problems)
 
 
 def _problem(problem: ResumeProblem) -> Problem:

@@ -28,6 +28,7 @@ from ._drafts import Drafts
 from ._graph_thread import GraphThread
 from ._requests import Desk, Say
 from ._thread import ReviewedThread
+from ._ways import offer_in_code
 
 
 def _new_thread_id() -> str:
@@ -164,8 +165,11 @@ class Session:
 
     @property
     def offer(self) -> str | None:
-        """Why the thread does not go on with the changed agent, and what is open; None where it does."""
-        return None if self._course is None else self._course.view().offer
+        """Why the thread does not go on with the changed agent, and the calls that are open; None where it does."""
+        if self._course is None:
+            return None
+        view = self._course.view()
+        return offer_in_code(view.offer, view.ways)
 
     async def cancel(self) -> None:
         """Cancel the run under way and return when it is out. It overtakes whatever is queued; with no run it is nothing."""

@@ -44,6 +44,19 @@ def ways(stored: Stored, *, finishing: bool, old_is_here: bool, kept: int, left:
     return [*found, _way("empty_thread", "New empty thread", f"To ask the same again, with nothing said before.{stays}")]
 
 
+_CALLS: dict[WayOn, str] = {
+    "old_agent": "await session.finish_with_old_agent()",
+    "new_thread": "await session.new_thread()",
+    "empty_thread": "await session.new_thread(history=False)",
+}
+
+
+def offer_in_code(offer: str | None, ways: list[WayOnView]) -> str | None:
+    """The offer for somebody who has no buttons: with the call for each way that is open."""
+    calls = [_CALLS[one.way] for one in ways if one.way in _CALLS]
+    return f"{offer} In code: {' or '.join(calls)}." if offer is not None and calls else offer
+
+
 def _way(way: WayOn, label: str, about: str) -> WayOnView:
     return WayOnView(way=way, label=label, about=about)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -81,6 +82,20 @@ async def test_a_turn_that_waits_or_fails_does_not_end_the_others() -> None:
     assert "approval of deploy" in shown
     assert "line <cut>" in str(made)
     assert repr(made) == str(made)
+
+
+async def test_what_stands_in_the_head_of_a_turn_is_not_said_again_below_it() -> None:
+    """M5.2: the query once for both, tokens once for each, and of a turn only our own words are set bold."""
+    made = await compare(agent_of(CALLING, "it runs"), agent_of("two <i>lines"), "Release <it>.", answers=lambda one: one.approve())
+    shown = made._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert shown.count("Release &lt;it&gt;.") == 1
+    assert (shown.count("20 + 40 tokens"), shown.count("10 + 20 tokens"), shown.count("2 model calls")) == (1, 1, 1)
+    assert [" ".join(re.sub("<.*?>", "", bold).split()) for bold in re.findall("<strong>(.*?)</strong>", shown)] == [
+        *("a: assistant", "Completed:", "b: assistant", "Completed:")
+    ]
+    assert "1.4.0 is live" in shown
+    assert [turn.thread_id in shown for pair in made.pairs for turn in pair] == [True, True]
+    assert "overflow-x:auto" in shown
 
 
 async def test_what_was_written_is_shown_and_not_run() -> None:

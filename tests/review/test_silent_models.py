@@ -103,7 +103,10 @@ async def test_cancel_ends_the_waiting_and_nothing_of_the_call_is_stored(stream:
         await waiting.turn
     assert waiting.line is None
     assert [message.role for message in waiting.session.state().messages] == ["user"]
-    assert waiting.session.state().can_recover
+    state = waiting.session.state()
+    assert state.can_recover
+    assert isinstance(waiting.session.error, RunCancelled)
+    assert (state.error, state.status_text) == (None, "cancelled: recover continues it")  # as wanted, and no error to look at
 
 
 @each_way

@@ -55,7 +55,7 @@ async def test_finished_what_changed_is_named_and_nothing_runs_before_a_choice(s
     session = Session(agent, "t")
     await session.run("hello")
     browser = await changed(session)
-    assert session.offer == "This thread was stored under another version of the agent (system prompt). How do you want to go on?"
+    assert editor(session).offer == "This thread was stored under another version of the agent (system prompt). How do you want to go on?"
     assert ways(session) == ["old_agent", "new_thread", "empty_thread"]
     assert not session.state().can_run
     assert (await browser.ask(kind="run", query="more")).error.type == "RestoreRejected"
@@ -72,7 +72,9 @@ async def test_finished_the_old_agent_goes_on_and_the_change_is_kept(store: Chec
     await session.run("hello")
     browser = await changed(session)
     await go_on(browser, "old_agent")
-    assert session.offer == "This thread goes on with the old agent. What you changed (system prompt) holds for a new thread."
+    said = "This thread goes on with the old agent. What you changed (system prompt) holds for a new thread."
+    assert editor(session).offer == said
+    assert session.offer == f"{said} In code: await session.new_thread() or await session.new_thread(history=False)."
     assert ways(session) == ["new_thread", "empty_thread"]
     assert session.state().can_run
     await session.run("more")
@@ -139,8 +141,15 @@ async def test_waiting_an_answer_is_refused_before_a_choice_and_its_draft_stays(
     browser = await changed(session)
     (card,) = session.state().pending
     await browser.ask(kind="save_draft", id=card.id, draft={"decision": "approve"})
-    assert (await browser.submit({**APPROVE, "id": card.id})).error.type == "RestoreRejected"
+    error = (await browser.submit({**APPROVE, "id": card.id})).error
+    assert (error.type, error.where) == ("RestoreRejected", "")
+    assert "another version of the agent (system prompt)" in error.what
+    assert "choose how to go on" in error.next_step
+    assert "version=" not in error.what + error.next_step  # no code to write where a button does it
     assert "waits under another version of the agent (system prompt)" in str(session.offer)
+    calls = "await session.finish_with_old_agent() or await session.new_thread() or await session.new_thread(history=False)"
+    assert str(session.offer).endswith(f"In code: {calls}.")
+    assert "In code" not in str(session.state().editor)  # on the page these are buttons
     assert (session.drafts.all(), shop.ran) == ({card.id: {"decision": "approve"}}, [])
     await go_on(browser, "old_agent")
     assert session.drafts.all() == {card.id: {"decision": "approve"}}

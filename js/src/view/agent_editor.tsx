@@ -3,6 +3,7 @@ import type { Json, JsonObject, WayOn } from "../wire/index";
 import { Copy } from "./copy";
 import type { Desk } from "./desk";
 import { ValueDiff } from "./diff_view";
+import { firstFault } from "./focus";
 import type { Fault } from "./form/check";
 import { Form } from "./form/form";
 import type { Schema } from "./form/schema";
@@ -20,6 +21,7 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
   const [wanted, setWanted] = useState("");
   const [tried, setTried] = useState("");
   const head = useRef<HTMLElement>(null);
+  const group = useRef<HTMLDivElement>(null);
   const view = desk.state.value?.editor;
   const agent = view?.agents.find((one) => one.id === wanted) ?? view?.agents[0];
   if (!view || !agent || desk.options.read_only) return null;
@@ -32,8 +34,10 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
   const said = [draft && "not applied yet", view.said].filter(Boolean).join(" · ");
   const apply = async () => {
     setTried(id);
-    if (faultsOf(form, value, unread).length > 0) return;
-    if ((await desk.changeAgent(agent.id, value)).kind !== "done") return;
+    if (faultsOf(form, value, unread).length > 0 || (await desk.changeAgent(agent.id, value)).kind !== "done") {
+      requestAnimationFrame(() => firstFault(group.current)?.focus());
+      return;
+    }
     desk.setDraft(id, null);
     setTried("");
     setOpen(false);
@@ -45,6 +49,7 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
         <summary ref={head}>Prompt and options{said !== "" && <Plain text={` · ${said}`} />}</summary>
         {open && (
           <div
+            ref={group}
             class="llm4s-answer"
             role="group"
             aria-label="Prompt and options"
@@ -98,7 +103,15 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
                 Apply
               </button>
               {draft && (
-                <button type="button" class="llm4s-button llm4s-quiet" data-testid="discard" onClick={() => desk.setDraft(id, null)}>
+                <button
+                  type="button"
+                  class="llm4s-button llm4s-quiet"
+                  data-testid="discard"
+                  onClick={() => {
+                    desk.setDraft(id, null);
+                    head.current?.focus();
+                  }}
+                >
                   Discard
                 </button>
               )}

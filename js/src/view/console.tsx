@@ -3,7 +3,7 @@ import { AgentEditor, Offer } from "./agent_editor";
 import { Panel } from "./cards/panel";
 import type { Desk } from "./desk";
 import { Graph } from "./graph/graph";
-import { ConnectionLine, Live, Notes } from "./notes";
+import { ConnectionLine, Live, Notes, TurnLive } from "./notes";
 import { Prompt } from "./prompt";
 import { StatusLine } from "./status_line";
 import { Plain } from "./text";
@@ -20,12 +20,12 @@ export function ConsoleView({ desk, prefix }: ViewProps) {
   const state = desk.state.value;
   return (
     <div class="llm4s-console" data-testid="console">
-      <header class="llm4s-head">
+      <div class="llm4s-head">
         <h2 class="llm4s-title">
           <Plain text={state?.title ?? "Loading …"} />
         </h2>
         <StatusLine desk={desk} />
-      </header>
+      </div>
       <ConnectionLine desk={desk} />
       <Notes desk={desk} />
       <AgentEditor desk={desk} prefix={prefix} />
@@ -45,7 +45,7 @@ export function ConsoleView({ desk, prefix }: ViewProps) {
           />
         </div>
       </div>
-      <Live desk={desk} />
+      <TurnLive desk={desk} />
     </div>
   );
 }
@@ -65,7 +65,7 @@ export function PanelView({ desk, prefix }: ViewProps) {
           <Plain text={desk.state.value.status_text} />
         </p>
       )}
-      <Live desk={desk} />
+      <TurnLive desk={desk} />
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Desk } from "./desk";
 import { Plain } from "./text";
 
@@ -84,10 +85,25 @@ export function Trouble({
 }
 
 /** What just happened, for those who do not see it. */
-export function Live({ desk }: { desk: Pick<Desk, "said"> }) {
+export function Live({ desk, ended = null }: { desk: Pick<Desk, "said">; ended?: string | null }) {
   return (
     <div class="llm4s-live" role="status" aria-live="polite" data-testid="live">
-      {desk.said.value}
+      {ended === null ? desk.said.value : <Plain text={ended} />}
     </div>
   );
+}
+
+/** The same for a turn; of one that has ended it says how, and not that it was started. */
+export function TurnLive({ desk }: { desk: Pick<Desk, "said" | "state"> }) {
+  const state = desk.state.value;
+  const running = state?.running ?? false;
+  const said = desk.said.value;
+  const ran = useRef(false);
+  const [ended, setEnded] = useState<string | null>(null);
+  useEffect(() => setEnded(null), [said]);
+  useEffect(() => {
+    setEnded(ran.current && !running && state !== null && state.status !== "suspended" ? state.status_text : null);
+    ran.current = running;
+  }, [running]);
+  return <Live desk={desk} ended={ended} />;
 }

@@ -38,17 +38,21 @@ export function Transcript({ desk }: { desk: Desk }) {
   );
 }
 
-const NONE: ReadonlyMap<string, MessageView> = new Map();
+type Results = ReadonlyMap<ToolCallView, MessageView>;
 
-/** The stored messages, and the query of a turn that has stored nothing. */
+const NONE: Results = new Map();
+
+/** The stored messages, and the query of a turn that has stored nothing. A model may use a call's id again in a later message, and a result is of the latest. */
 function saidIn(state: SessionState) {
-  const results = new Map(
-    state.messages.flatMap((message) => (message.tool_call_id === null ? [] : [[message.tool_call_id, message] as const])),
-  );
-  const called = new Set(state.messages.flatMap((message) => message.tool_calls.map((call) => call.id)));
-  const shown = state.messages.filter(
-    (message) => message.role !== "tool" || message.tool_call_id === null || !called.has(message.tool_call_id),
-  );
+  const results = new Map<ToolCallView, MessageView>();
+  const shown: MessageView[] = [];
+  let calls = new Map<string | null, ToolCallView>();
+  for (const message of state.messages) {
+    if (message.role === "assistant") calls = new Map(message.tool_calls.map((call) => [call.id, call]));
+    const call = message.role === "tool" ? calls.get(message.tool_call_id) : undefined;
+    if (call === undefined) shown.push(message);
+    else results.set(call, message);
+  }
   const text = unsaidQuery(state);
   if (text !== null) {
     const none = { tool_calls: [], tool_call_id: null, is_error: false, not_run: false };
@@ -66,7 +70,7 @@ function unsaidQuery(state: SessionState): string | null {
 
 interface MessageProps {
   message: MessageView;
-  results: ReadonlyMap<string, MessageView>;
+  results: Results;
   /** It is being written: nobody is read every word of it. */
   live?: boolean;
 }
@@ -87,7 +91,7 @@ function Message({ message, results, live }: MessageProps) {
       {message.text !== "" && <Block text={message.text} label={`${ROLES[message.role]} message`} follow={live} />}
       {!live && message.text === "" && message.tool_calls.length === 0 && <p class="llm4s-hint">(empty)</p>}
       {message.tool_calls.map((call) => (
-        <Call key={call.id} call={call} result={results.get(call.id)} />
+        <Call key={call.id} call={call} result={results.get(call)} />
       ))}
     </article>
   );

@@ -81,6 +81,10 @@ describe("prompt and options (W4.5)", () => {
     await click(button(shown, "apply"));
     expect(shown.page.getByTestId("problem").textContent).toContain("2 or less");
     expect(shown.fake.sent("change_agent")).toEqual([]);
+    await act(() => new Promise<void>((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+    expect(document.activeElement).toBe(shown.page.getByLabelText("temperature", { exact: true }));
+    await click(button(shown, "discard"));
+    expect(document.activeElement).toBe(shown.page.getByTestId("agent-editor").querySelector("summary"));
   });
 
   it("keeps what is begun with the session (W1.4) and takes up what another view has begun", async () => {
@@ -150,6 +154,10 @@ describe("a thread that does not go on with the changed agent (W4.6, D14)", () =
     const box = shown.page.getByTestId("prompt") as HTMLTextAreaElement;
     expect(box.value).toBe("Release 2.4.1");
     expect(document.activeElement).toBe(box);
+    // Back where it waits nothing can be asked: the suggestion goes, and the focus with it to what waits.
+    await shown.fake.push(readSession("offered"));
+    expect(shown.page.queryByTestId("prompt")).toBeNull();
+    expect(document.activeElement).toBe(shown.page.getByTestId("panel"));
   });
 
   it("copies the changed agent as code", async () => {

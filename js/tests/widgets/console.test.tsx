@@ -53,6 +53,40 @@ describe("the console (W4.3)", () => {
     expect(prompt.value).toBe("");
   });
 
+  it("keeps the field and the focus while a turn begun here runs, and says how it ended", async () => {
+    const { page, fake } = await show(readSession("new"));
+    const prompt = page.getByTestId("prompt") as HTMLTextAreaElement;
+    prompt.focus();
+    await type(prompt, "Release it");
+    await press(prompt, "Enter", { ctrlKey: true });
+    await fake.push(readSession("running"));
+    await fake.done("run", "started");
+    expect(page.getByTestId("live").textContent).toBe("started");
+    expect(document.activeElement).toBe(page.getByTestId("prompt"));
+    expect((page.getByTestId("run") as HTMLButtonElement).disabled).toBe(true);
+    const completed = readSession("completed");
+    await fake.push(completed);
+    expect(document.activeElement).toBe(page.getByTestId("prompt"));
+    expect(page.getByTestId("live").textContent).toBe(completed.status_text);
+  });
+
+  it("leads from a field or button that goes away to what is next, and never to the page", async () => {
+    const { page, fake } = await show(readSession("new"));
+    page.getByTestId("prompt").focus();
+    await type(page.getByTestId("prompt"), "Release it");
+    await press(page.getByTestId("prompt"), "Enter", { ctrlKey: true });
+    await fake.done("run", "started");
+    await fake.push(readSession("running"));
+    page.getByTestId("cancel").focus();
+    await fake.push(readSession());
+    expect(document.activeElement).toBe(page.getByTestId("panel"));
+    page.getByTestId("abandon").focus();
+    await click(page.getByTestId("abandon"));
+    expect(document.activeElement?.textContent).toBe("Keep it");
+    await click(document.activeElement as Element);
+    expect(document.activeElement).toBe(page.getByTestId("abandon"));
+  });
+
   it("offers cancel, recover and abandon where they apply", async () => {
     const running = await show(readSession("running"));
     await click(running.page.getByTestId("cancel"));
@@ -115,6 +149,19 @@ describe("the transcript (W4.1)", () => {
     expect(page.getByTestId("transcript").textContent).toContain("not stored yet");
     await fake.push({ messages: readSession().messages });
     expect(page.getByTestId("transcript").textContent).not.toContain("not stored yet");
+  });
+
+  it("gives a result to the latest call of its id: a call that waits shows none of an earlier turn's", async () => {
+    const { messages } = readSession();
+    const calling = messages.find((message) => message.tool_calls.some((call) => call.id === "c1"));
+    const again = {
+      ...calling,
+      id: "again",
+      tool_calls: calling?.tool_calls.filter((call) => call.id === "c1").map((call) => ({ ...call })) ?? [],
+    };
+    const { page } = await show({ messages: [...messages, { ...again, text: "", role: "assistant" } as (typeof messages)[number]] });
+    const calls = [...page.getByTestId("transcript").querySelectorAll<HTMLElement>("[data-call=c1]")];
+    expect(calls.map((call) => call.textContent?.includes("42 checks passed"))).toEqual([true, false]);
   });
 
   it("shows a result whose call is not in the thread", async () => {

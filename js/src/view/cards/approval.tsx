@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import type { Json } from "../../wire/index";
 import { ValueDiff } from "../diff_view";
 import { directionOf } from "../direction";
@@ -11,6 +12,7 @@ import { Arguments } from "./arguments";
 import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedArguments, editSchema, reasonOf } from "./decide";
+import { toEditor } from "./keys";
 import { callName } from "./name";
 import { SendRow } from "./send_row";
 
@@ -18,10 +20,14 @@ import { SendRow } from "./send_row";
 export function ApprovalBody({ card, hand, closed, readOnly }: BodyProps) {
   const { draft, busy } = hand;
   const open = !readOnly && (draft.decision === "reject" || draft.decision === "edit") ? draft.decision : null;
-  const toggle = (choice: "reject" | "edit") => hand.change({ decision: open === choice ? null : choice });
+  const body = useRef<HTMLDivElement>(null);
+  const toggle = (choice: "reject" | "edit") => {
+    hand.change({ decision: open === choice ? null : choice });
+    if (open !== choice) requestAnimationFrame(() => toEditor(body.current, hand));
+  };
   const approved = draft.decision === "approve" && draft.chosen === true;
   return (
-    <div class="llm4s-body">
+    <div class="llm4s-body" ref={body}>
       {card.reason !== null && card.reason !== "" && (
         <Scroll class="llm4s-reason" label="Reason">
           <Plain text={card.reason} />

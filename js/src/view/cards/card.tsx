@@ -4,6 +4,7 @@ import type { PendingCard, Problem } from "../../wire/index";
 import { Copy } from "../copy";
 import type { Sending } from "../desk";
 import { type Fact, Facts } from "../facts";
+import { firstFault } from "../focus";
 import { Plain } from "../text";
 import { agoText, clockText, useNow } from "../time";
 import { ApprovalBody } from "./approval";
@@ -74,12 +75,6 @@ export function Card({ card, place, of }: { card: PendingCard; place: number; of
 function isWithin(card: HTMLElement | null): boolean {
   const active = (card?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement ?? null;
   return active === null || active === document.body || (card?.contains(active) ?? false);
-}
-
-function firstFault(card: HTMLElement | null): HTMLElement | null {
-  if (card === null) return null;
-  const bad = card.querySelector<HTMLElement>("[aria-invalid=true]");
-  return bad?.matches("input, textarea, select") ? bad : (bad?.querySelector<HTMLElement>("input") ?? null);
 }
 
 function Body(props: BodyProps) {

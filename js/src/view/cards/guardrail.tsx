@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import { TextDiff } from "../diff_view";
 import { directionOf } from "../direction";
 import { Block, Plain } from "../text";
@@ -5,12 +6,14 @@ import { Act } from "./act";
 import type { BodyProps } from "./body";
 import { usePanel } from "./context";
 import { decide, editedText } from "./decide";
+import { toEditor } from "./keys";
 import { SendRow } from "./send_row";
 import { EDITABLE, TooLong } from "./too_long";
 
 /** A text that a guardrail refuses: let it through, replace it, or block the turn (W2.4). */
 export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
   const { prefix, tried } = usePanel();
+  const body = useRef<HTMLDivElement>(null);
   const refusal = card.guardrail;
   if (refusal === null) return null;
   const { draft, busy } = hand;
@@ -21,7 +24,7 @@ export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
   const own = decide(card, draft, "edit");
   const faults = tried.value.has(card.id) && !own.ok ? own.faults.map((fault) => fault.message) : [];
   return (
-    <div class="llm4s-body">
+    <div class="llm4s-body" ref={body}>
       <p class="llm4s-reason">
         {`Guardrail `}
         <strong>
@@ -52,7 +55,10 @@ export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
             expanded={editing}
             busy={busy}
             disabled={closed}
-            onAct={() => hand.change({ decision: editing ? null : "edit" })}
+            onAct={() => {
+              hand.change({ decision: editing ? null : "edit" });
+              if (!editing) requestAnimationFrame(() => toEditor(body.current, hand));
+            }}
           >
             Edit…
           </Act>

@@ -83,9 +83,7 @@ function decideByKey(key: string, scope: PanelScope, root: HTMLElement, current:
     // To reject needs nothing more than the reason that is there; an edit begins with a look.
     if (choice === "reject") hand.choose("reject");
     else hand.change({ decision: "edit" });
-    requestAnimationFrame(() =>
-      cardElement(root, card.id)?.querySelector<HTMLElement>(".llm4s-editor input, .llm4s-editor textarea, .llm4s-editor select")?.focus(),
-    );
+    requestAnimationFrame(() => toEditor(cardElement(root, card.id), hand));
   } else {
     hand.choose(choice);
   }
@@ -96,6 +94,13 @@ const KEY_OF: Readonly<Record<Choice, string>> = { approve: "a", allow: "a", rej
 
 export function cardElement(root: ParentNode, id: string): HTMLElement | null {
   return [...root.querySelectorAll<HTMLElement>("[data-card]")].find((card) => card.dataset.card === id) ?? null;
+}
+
+/** Into the field that was just opened on a card. The reason that stands in for one's own is selected: typing replaces it. */
+export function toEditor(card: ParentNode | null, { draft }: Hand): void {
+  const field = card?.querySelector<HTMLElement>(".llm4s-editor input, .llm4s-editor textarea, .llm4s-editor select");
+  field?.focus();
+  if (draft.decision === "reject" && draft.reason === undefined) (field as HTMLTextAreaElement | null)?.select();
 }
 
 /** Move the focus to a card, scrolling as little as that needs; one that is not drawn gets it when it is. */

@@ -1,3 +1,4 @@
+import { act } from "@testing-library/preact";
 import { describe, expect, it, vi } from "vitest";
 import { readSession } from "../../support/fixture";
 import { click, press, show, tick, type } from "../../support/show";
@@ -33,6 +34,31 @@ describe("the keyboard (W5.6)", () => {
         { decision: "proceed", id: "3.0" },
       ],
     ]);
+  });
+
+  it("a button that opens a field leads into it, a reason that stands there selected", async () => {
+    const { card } = await show();
+    const frame = () => act(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+    await click(card("2.1").getByTestId("reject"));
+    await frame();
+    const reason = card("2.1").getByTestId("reject-reason") as HTMLTextAreaElement;
+    expect(document.activeElement).toBe(reason);
+    expect([reason.selectionStart, reason.selectionEnd]).toEqual([0, reason.value.length]);
+    await type(reason, "not today");
+    reason.setSelectionRange(3, 3);
+    await click(card("2.1").getByTestId("reject"));
+    await click(card("2.1").getByTestId("reject"));
+    await frame();
+    const again = card("2.1").getByTestId("reject-reason") as HTMLTextAreaElement;
+    expect(document.activeElement).toBe(again);
+    expect(again.value.slice(again.selectionStart, again.selectionEnd)).toBe("");
+    await click(card("2.1").getByTestId("edit"));
+    await frame();
+    expect(document.activeElement?.closest("[data-card]")?.getAttribute("data-card")).toBe("2.1");
+    expect(document.activeElement?.matches("input, textarea, select")).toBe(true);
+    await click(card("2.4").getByTestId("edit"));
+    await frame();
+    expect(document.activeElement).toBe(card("2.4").getByTestId("edit-text"));
   });
 
   it("Ctrl+Enter takes along what is begun on the card one is in, and nothing begun elsewhere", async () => {
