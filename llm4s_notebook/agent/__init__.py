@@ -8,7 +8,7 @@ from ..models import Completion, ModelRequest, ToolCall, ToolHints, ToolSpec
 from . import events
 from ._agent import Agent
 from ._approval import ApprovalMiddleware
-from ._arguments import InvalidArguments
+from ._argument_faults import InvalidArguments
 from ._asked import Answered, Asked
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool

@@ -12,7 +12,7 @@ from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotF
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
-from ._arguments import ArgumentFault
+from ._argument_faults import ArgumentFault
 from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
@@ -24,8 +24,9 @@ from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
 from ._read import Reader, schemas_of
 from ._rebuild import agents_of, rebuilt
+from ._refusals import StoredVersion, explained, naming
 from ._result import AgentResult
-from ._run import AgentRun, StoredVersion, explained
+from ._run import AgentRun
 from ._status import Suspended
 from ._sync import run_blocking
 from ._tool import AgentTool
@@ -343,12 +344,7 @@ class Agent:
             stored = await self.result(waiting.thread_id)
         except RestoreRejected:
             return waiting
-        named = {review.id: str(review) for review in stored.pending}
-        return PendingInterrupts(
-            thread_id=waiting.thread_id,
-            interrupt_ids=waiting.interrupt_ids,
-            details=[named.get(id, id) for id in waiting.interrupt_ids],
-        )
+        return naming(waiting, stored)
 
     async def _check_history(self, history: tuple[Message, ...], thread_id: str | None) -> None:
         problems: list[str] = []

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Generic, TypeVar, final
 
 from ..errors import ConfigError
 from ..models import FrozenDict, Json
-from ._arguments import InvalidArguments, decode_arguments
+from ._argument_faults import InvalidArguments
+from ._arguments import decode_arguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._outcome import Ask, ToolOutcome

@@ -11,7 +11,8 @@ from ..errors import ConfigError, DecodeError, EncodeError, ToolFailed, printabl
 from ..graph import Command, RunContext, Suspend, ThreadState
 from ..models import Json, ToolCall, ToolMessage, ToolResultOutcome
 from . import events
-from ._arguments import InvalidArguments, arguments_for
+from ._argument_faults import InvalidArguments
+from ._arguments import arguments_for
 from ._asking_middleware import AskingMiddleware
 from ._asking_tool import AskingTool
 from ._call_secrets import CALL_SECRETS, CallSecrets, secrets_of

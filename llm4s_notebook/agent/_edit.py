@@ -9,7 +9,8 @@ from typing import Any
 
 from ..graph import ThreadState
 from ..models import Json
-from ._arguments import ArgumentFault, InvalidArguments, arguments_for
+from ._argument_faults import ArgumentFault, InvalidArguments
+from ._arguments import arguments_for
 from ._call import CallWork
 from ._call_secrets import secrets_of
 from ._conceal import Concealer

@@ -19,7 +19,8 @@ from pydantic import ConfigDict, Field
 from ..errors import ConfigError
 from ..graph import StateKey
 from ..models import FrozenDict, Json
-from ._arguments import InvalidArguments, decode_arguments
+from ._argument_faults import InvalidArguments
+from ._arguments import decode_arguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._outcome import OUTCOMES, Success, ToolOutcome

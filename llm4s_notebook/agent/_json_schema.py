@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TypeGuard, cast
 
 from ..models import Json, compact
-from ._arguments import ArgumentFault, json_type
+from ._argument_faults import ArgumentFault, json_type
 
 Path = tuple[str | int, ...]
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DecodeError
 from ..graph import StateKey
 from ..models import Json, ToolHints, freeze, thaw
-from ._arguments import InvalidArguments
+from ._argument_faults import InvalidArguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._json_schema import schema_problems, violations

@@ -33,6 +33,7 @@ from ..errors import (
     ThreadBusy,
 )
 from . import _ids, events
+from ._admitted import Admitted
 from ._answer import Answers
 from ._breakpoint import check_breakpoints, held_before
 from ._compiled import CompiledGraph
@@ -46,7 +47,6 @@ from ._journal import journal_of
 from ._outcome import Ending, TaskResult
 from ._record import task_record
 from ._reuse import reused_results
-from ._run import Admitted
 from ._snapshot import birth_of, meta_entries, settled_of
 from ._standing import Held, Standing
 from ._superstep import Superstep

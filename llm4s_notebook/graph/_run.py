@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from ..checkpoint import CheckpointStatus, EventDraft, Value
+from ..checkpoint import CheckpointStatus, EventDraft
 from ..errors import (
     CheckpointWriteFailed,
     DeadlineExceeded,
@@ -22,39 +21,22 @@ from ..errors import (
     UnsatisfiedJoin,
 )
 from . import events
+from ._admitted import Admitted
 from ._breakpoint import held_before
 from ._commit import Ledger
-from ._compiled import CompiledGraph
-from ._config import RunConfig
 from ._context import RunVoice
 from ._control import RunControl, StopCause
-from ._drafts import Drafts, named
-from ._execution import Execution
+from ._drafts import named
 from ._frontier import Advance, advance, check_joins
 from ._handle import Outcome
 from ._history import retracting_patch
 from ._journal import journal_of
 from ._lease import Lease
 from ._outcome import Completed, Ending, Suspended, TaskResult
+from ._own_task import absorb, was_interrupted
 from ._superstep import Superstep
 
 _BREATH_SECONDS = 0.005
-
-
-class Admitted(Value, frozen=True, gc=True, eq=False):
-    """What admission hands over: a thread that is claimed, and where its run begins."""
-
-    graph: CompiledGraph[Any, Any]
-    execution: Execution
-    drafts: Drafts
-    birth_id: str
-    config: RunConfig
-    checkpoint_id: str
-    settled: str | None
-    token: int
-    opening: int
-    began: int
-    recorded: Mapping[str, TaskResult] = {}
 
 
 class _Stopped(Exception):
@@ -112,7 +94,7 @@ class Run:
         except _Ended as ended:
             error = await self._failed(ended)
         except asyncio.CancelledError:  # by whoever ends the loop: this task is in nobody else's hands
-            _absorb()
+            absorb()
             self._control.stop(StopCause.CANCELLED)
             error = await self._stopped()
         except _Closed as closed:
@@ -205,7 +187,7 @@ class Run:
 
     async def _superstep_over(self, results: list[TaskResult]) -> Outcome | None:
         """Commit what the tasks did; an outcome when the run ends with it."""
-        interrupted = self._own is not None and self._own.cancelling() > 0 and await _interrupted()
+        interrupted = self._own is not None and self._own.cancelling() > 0 and await was_interrupted()
         failed: TaskResult | None = None
         for result in results:
             ending = result.ending
@@ -367,7 +349,7 @@ class Run:
             try:
                 await self._ledger.close(retract=retract)
             except asyncio.CancelledError:
-                _absorb()
+                absorb()
                 broken = True
             except CheckpointWriteFailed as failed:
                 if broken and isinstance(failed.cause, StaleClaim):  # the broken commit was applied, and freed the thread
@@ -375,23 +357,3 @@ class Run:
                 raise
             else:
                 return
-
-
-def _absorb() -> bool:
-    """Forget cancellations asked of the run's own task; True when there were any."""
-    own = asyncio.current_task()
-    asked = False
-    while own is not None and own.cancelling():
-        own.uncancel()
-        asked = True
-    return asked
-
-
-async def _interrupted() -> bool:
-    """True when the run's own task was cancelled inside a node call, by a stop or by the node itself; that is over then."""
-    own = asyncio.current_task()
-    if own is None or not own.cancelling():
-        return False
-    with contextlib.suppress(asyncio.CancelledError):  # a node that cancelled itself and returned has left a cancellation behind
-        await asyncio.sleep(0)
-    return _absorb()

@@ -21,6 +21,7 @@ from ..checkpoint import (
 from ..errors import ConfigError, Llm4sError, RunCancelled, RunCrashed
 from . import _ids
 from ._admission import Admission
+from ._admitted import Admitted
 from ._answer import Answers
 from ._command import Command
 from ._commit import Ledger
@@ -34,7 +35,7 @@ from ._lease import Lease, LeaseKeeper
 from ._outcome import Completed, Suspended
 from ._places import Place, Places
 from ._refs import NodeRef
-from ._run import Admitted, Run
+from ._run import Run
 from ._standing import Held, Standing
 from ._subscribe import Hub, Subscription
 from .events import Progress

@@ -30,6 +30,7 @@ class Underway:
     run: Run | None = None
     cancelling: bool = False
     trouble: Exception | None = None  # what went wrong beside it, and does not stop it
+    committed: bool = False  # something of it is stored that is not drawn
 
 
 class Board:
@@ -135,6 +136,12 @@ class Board:
             self._pacer.now()
         else:
             self._pacer.soon()
+
+    def at_rest(self) -> None:
+        """No run of the session's own is under way any more. On the home loop."""
+        self.underway = None
+        self.live.clear()
+        self.touch(now=True)
 
     def hear(self, record: EventRecord) -> None:
         """Take in an event of the session's own run. On the home loop."""

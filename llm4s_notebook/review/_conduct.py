@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 from ..checkpoint import Clock
-from ..errors import ConfigError, IncompleteRun, InvalidResume, Llm4sError, RestoreRejected
+from ..errors import ConfigError, IncompleteRun, InvalidResume, RestoreRejected
 from ..graph import RunConfig
-from ..graph.events import CheckpointCommitted
 from ..wire import SessionState
 from ._answers import Pair
 from ._blocked import blocked_turns
 from ._board import Board, Underway
 from ._breakpoints import Breakpoints
 from ._decision_log import DecisionLog
-from ._home import TICK, Home, in_spite_of_cancels
+from ._home import Home, in_spite_of_cancels
 from ._observers import Observers
 from ._reader import ThreadReader
 from ._recorder import Recorder
+from ._run_watch import RunWatch
 from ._thread import ReviewedThread, Run
 
 # How often the store is asked whether the thread has changed there (seconds; W1.3 allows 1).
@@ -30,7 +29,6 @@ FOLLOW_EVERY = 0.4
 T = TypeVar("T")
 Told = Callable[[], None]
 Place: TypeAlias = tuple[str, str | None]
-_log = logging.getLogger(__name__)
 
 
 class Conductor:
@@ -67,7 +65,6 @@ class Conductor:
         self._queued = 0
         self._begun = 0
         self._waiters = 0
-        self._committed = False  # something of the run under way that is not drawn
 
     async def between_turns(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do `work` while no run of this session is under way: after what was asked for before, before what is asked for later."""
@@ -316,7 +313,7 @@ class Conductor:
             await self._refused(error, quiet)
             raise
         if run is None:
-            self._at_rest()
+            self.board.at_rest()
             return self.reader.stored.result
         underway.run, board.notice, board.error, self.ended_by = run, None, None, None
         if query is not None and self._recorder is not None:
@@ -342,16 +339,16 @@ class Conductor:
         except Exception as unreadable:
             self.board.show(unreadable)
         finally:
-            self._at_rest()
+            self.board.at_rest()
 
     async def _see_through(self, run: Run, underway: Underway) -> Any:
         """Follow an admitted run to its end, and draw what it has come to."""
-        self._committed = False
-        listener = self.own(self._listen(run), "llm4s session events")
+        watch = RunWatch(run, underway, self.reader, self.board, talks=self.thread.is_agent)
+        listener = self.own(watch.listen(), "llm4s session events")
         outcome = asyncio.ensure_future(_outcome(run))
         try:
             try:
-                await self._watch(run, outcome)
+                await watch.until(outcome)
             except asyncio.CancelledError:  # the caller gives the run up (D2)
                 underway.cancelling = True
                 run.cancel()
@@ -361,31 +358,6 @@ class Conductor:
             return outcome.result()
         finally:
             await in_spite_of_cancels(self.own(self._settle(outcome, listener, underway.query, run.run_id), "llm4s session settles"))
-
-    async def _watch(self, run: Run, outcome: asyncio.Future[Any]) -> None:
-        """Wait for the end; draw which nodes run whenever that has changed, what is stored by now, and who keeps us waiting (W4.3)."""
-        drawn: tuple[str, ...] = ()
-        while not outcome.done():
-            await asyncio.wait({outcome}, timeout=TICK)
-            if run.running_nodes != drawn:
-                drawn = run.running_nodes
-                self.board.touch()
-            if not outcome.done():
-                self.board.tick()
-                await self._draw_stored()
-
-    async def _draw_stored(self) -> None:
-        """Draw the messages of the turn under way. While something waits no model is asked, so there is none to come."""
-        if not self._committed or self.reader.stored.cards or not self.thread.is_agent:
-            return
-        self._committed = False
-        try:
-            await self.reader.read_messages()
-        except Llm4sError as error:  # what is stored is read again when the run ends
-            _log.info("the messages of thread %s could not be read: %s", self.thread_id, error)
-            return
-        self.board.live.stored(message.id for message in self.reader.stored.messages)
-        self.board.touch()
 
     async def _settle(self, outcome: asyncio.Future[Any], listener: asyncio.Task[None], query: Any, run_id: str) -> None:
         try:
@@ -404,23 +376,7 @@ class Conductor:
         except Exception as unreadable:  # the run's own outcome stands
             self.board.show(unreadable)
         finally:
-            self._at_rest()
-
-    def _at_rest(self) -> None:
-        self.board.underway = None
-        self.board.live.clear()
-        self.board.touch(now=True)
-
-    async def _listen(self, run: Run) -> None:
-        try:
-            async for record in run.events():
-                self.reader.see((record,))
-                self._committed = self._committed or isinstance(record.event, CheckpointCommitted)
-                self.board.hear(record)
-        except Exception as lagged:  # the log has everything; only the live picture is late
-            self.board.live.clear()
-            self.board.touch()
-            _log.info("live events of run %s ended: %s", run.run_id, lagged)
+            self.board.at_rest()
 
     # -- following the store -----------------------------------------------------------------------------------------
 

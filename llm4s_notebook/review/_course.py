@@ -223,3 +223,10 @@ class Course:
 
 def _closed(*problems: str, next_step: str = "nothing was changed") -> ConfigError:
     return ConfigError(field="session", problems=problems, next_step=next_step)
+
+
+def led(course: Course | None) -> Course:
+    """What leads a session. Raises: ConfigError for one that drives a graph."""
+    if course is None:
+        raise ConfigError(field="session", problems=["it drives a graph, which has neither prompt nor options"])
+    return course

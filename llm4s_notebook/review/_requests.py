@@ -37,7 +37,7 @@ from ..wire import Drafts as DraftsMessage
 from ._agent_form import FormRefused, changed
 from ._check import checked
 from ._conduct import Conductor
-from ._course import Course
+from ._course import Course, led
 from ._drafts import FORM, Drafts, without_secrets
 from ._observers import Observers
 from ._project import error_view
@@ -131,14 +131,8 @@ class Desk:
         )
         return sending.said
 
-    @property
-    def _led(self) -> Course:
-        if self.course is None:
-            raise ConfigError(field="session", problems=["it drives a graph, which has neither prompt nor options"])
-        return self.course
-
     async def _change(self, agent: str, value: JsonObject) -> str:
-        course = self._led
+        course = led(self.course)
         made = changed(course.target, agent, value)
         busy = self._conductor.busy
         task = self._conductor.own(course.use(made), "llm4s another agent")
@@ -160,7 +154,7 @@ class Desk:
             self._push_drafts(None)
 
     async def _go_on(self, way: WayOn, thread_id: str) -> str:
-        course, conductor = self._led, self._conductor
+        course, conductor = led(self.course), self._conductor
         if conductor.busy:
             raise ConfigError(field="session", problems=["a run is under way"], next_step="cancel it, or choose when it has ended")
         if thread_id != conductor.thread_id:

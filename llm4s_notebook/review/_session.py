@@ -22,7 +22,7 @@ from ._agent_thread import AgentThread
 from ._answers import pairs
 from ._breakpoints import Breakpoints
 from ._conduct import Conductor
-from ._course import Course
+from ._course import Course, led
 from ._decision_log import DecisionLog
 from ._drafts import Drafts
 from ._graph_thread import GraphThread
@@ -140,14 +140,14 @@ class Session:
         Where its thread was stored by another version, `offer` says so, runs and answers are refused as ever (D14), and one of the
         next two methods goes on. Raises: ConfigError for an agent of another id or store; StoreUnavailable; nothing is changed then.
         """
-        await self._led().use(agent)
+        await led(self._course).use(agent)
 
     async def finish_with_old_agent(self) -> None:
         """Go on with this thread as it began; `target` stays the changed agent, for a new thread.
 
         Raises: ConfigError where there is no need, or where the agent that stored the thread is not in this kernel.
         """
-        await self._led().go_on("old_agent")
+        await led(self._course).go_on("old_agent")
 
     async def new_thread(self, *, history: bool = True) -> str:
         """Leave this thread as it is for a new one, and return its id.
@@ -155,22 +155,17 @@ class Session:
         It begins with the messages before the turn that is open; without `history` it is empty. Nothing is stored of it before
         its first turn. What the person holds on the diagram stays behind. Raises: ConfigError where nothing was said on this one.
         """
-        await self._led().go_on("new_thread" if history else "empty_thread")
+        await led(self._course).go_on("new_thread" if history else "empty_thread")
         return self.thread_id
 
     async def back(self) -> None:
         """Return to the thread that was left, while nothing was said on the new one. Raises: ConfigError."""
-        await self._led().go_on("back")
+        await led(self._course).go_on("back")
 
     @property
     def offer(self) -> str | None:
         """Why the thread does not go on with the changed agent, and what is open; None where it does."""
         return None if self._course is None else self._course.view().offer
-
-    def _led(self) -> Course:
-        if self._course is None:
-            raise ConfigError(field="session", problems=["it drives a graph, which has neither prompt nor options"])
-        return self._course
 
     async def cancel(self) -> None:
         """Cancel the run under way and return when it is out. It overtakes whatever is queued; with no run it is nothing."""

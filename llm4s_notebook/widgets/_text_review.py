@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, cast
-
-import anywidget
-import traitlets
-from pydantic import BaseModel
+from collections.abc import Iterable
+from typing import Any
 
 from ..agent import GuardrailPhase, GuardrailVerdict
 from ..errors import ConfigError
 from ..guardrails import Guardrail
 from ..review import DecisionLog, TextChanges, TextRefusal, TextReviewer, TextSession, TextTable, TextVerdict
-from ..wire import TextsState
-from ._bundle import script, styles
+from ._bundle import script
+from ._drawn import DrawnWidget
 from ._texts_twin import as_html, as_text, headline
 
 
-class TextReview(anywidget.AnyWidget):
+class TextReview(DrawnWidget):
     """Run guardrails over texts, decide on what they refuse, tune them, and see what changes.
 
     `texts` is a list, a pandas Series, a mapping of id to text, (id, text) pairs or any other iterable of texts; `guardrails` are
@@ -30,11 +26,6 @@ class TextReview(anywidget.AnyWidget):
     """
 
     _esm = script("text_review")
-    _css = styles()
-
-    _stops: tuple[Callable[[], None], ...] = ()  # also of one whose texts were refused, which is closed all the same
-
-    state = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -142,19 +133,10 @@ class TextReview(anywidget.AnyWidget):
         """
         return self._session.to_dataframe()
 
-    # -- to and from the browser -------------------------------------------------------------------------------------
-
-    def _draw(self, document: TextsState) -> None:
-        self.state = document.model_dump(mode="json")
-
-    def _say(self, message: BaseModel) -> None:
-        self.send(message.model_dump(mode="json"))  # pyright: ignore[reportUnknownMemberType]  # as above
+    # -- from the browser --------------------------------------------------------------------------------------------
 
     def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
         self._session.handle(content, self._say)
-
-    def set_state(self, sync_data: Any) -> None:
-        """Take no trait from the browser: the document is the kernel's alone (F25)."""
 
     # -- without a front end -----------------------------------------------------------------------------------------
 
@@ -167,17 +149,5 @@ class TextReview(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"TextReview({headline(self._session)})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        widget = cast(Any, super())  # ipywidgets and anywidget are not typed
-        bundle: tuple[dict[str, Any], dict[str, Any]] | None = widget._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
-        return {**data, "text/plain": as_text(self._session), "text/html": as_html(self._session)}, metadata
-
-    def close(self) -> None:
-        """Stop drawing; every view of the widget disappears."""
-        for stop in self._stops:
-            stop()
-        self._stops = ()
-        super().close()
+    def _twins(self) -> dict[str, str]:
+        return {"text/plain": as_text(self._session), "text/html": as_html(self._session)}

@@ -1,36 +1,24 @@
-"""What the widgets have in common: a session's document as one synced trait, requests in, replies and pushes out.
-
-Which state lives where: the document is the session's and is only ever sent, never taken from the browser; what the person
-does comes as messages, because a trait change sent during an awaiting cell is lost for good.
-"""
+"""What the widgets of a session have in common: its document and pushes out, requests in, replies out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-import anywidget
 import traitlets
-from pydantic import BaseModel
 
 from ..agent import Agent
 from ..errors import ConfigError
 from ..review import Session
-from ..wire import SessionState
-from ._bundle import styles
+from ._drawn import DrawnWidget
 from ._html import as_html
 from ._text import View, as_text, headline
 
 
-class SessionWidget(anywidget.AnyWidget):
+class SessionWidget(DrawnWidget):
     """Draws one session; close it with `close()`, the session lives on. Raises: ConfigError for what is no session."""
 
-    _css = styles()
     _view: View = "console"
 
-    _stops: tuple[Callable[[], None], ...] = ()  # also of one whose session was refused, which is closed all the same
-
-    state = traitlets.Dict().tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
@@ -58,14 +46,6 @@ class SessionWidget(anywidget.AnyWidget):
         """The session's last result, for the next cell to read."""
         return self._session.result
 
-    # -- to the browser ----------------------------------------------------------------------------------------------
-
-    def _draw(self, document: SessionState) -> None:
-        self.state = document.model_dump(mode="json")
-
-    def _say(self, message: BaseModel) -> None:
-        self.send(message.model_dump(mode="json"))  # pyright: ignore[reportUnknownMemberType]  # as above
-
     # -- from the browser --------------------------------------------------------------------------------------------
 
     def _on_message(self, _widget: object, content: object, _buffers: object) -> None:
@@ -74,27 +54,11 @@ class SessionWidget(anywidget.AnyWidget):
         except Exception as error:  # an exception in a message handler is printed nowhere (F33)
             self._session.show(error)
 
-    def set_state(self, sync_data: Any) -> None:
-        """Take no trait from the browser: the document is the kernel's alone (F25)."""
-
     # -- without a front end -----------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({headline(self._session.state())})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        widget = cast(Any, super())  # ipywidgets and anywidget are not typed
-        bundle: tuple[dict[str, Any], dict[str, Any]] | None = widget._repr_mimebundle_(**kwargs)
-        if bundle is None:
-            return None
-        data, metadata = bundle
+    def _twins(self) -> dict[str, str]:
         document = self._session.state()
-        twins = {"text/plain": as_text(document, self._view), "text/html": as_html(document, self._view)}
-        return {**data, **twins}, metadata
-
-    def close(self) -> None:
-        """Stop drawing; every view of the widget disappears."""
-        for stop in self._stops:
-            stop()
-        self._stops = ()
-        super().close()
+        return {"text/plain": as_text(document, self._view), "text/html": as_html(document, self._view)}

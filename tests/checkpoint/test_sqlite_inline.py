@@ -351,9 +351,9 @@ async def test_an_interrupted_claim_or_read_leaves_the_store_usable(store: Sqlit
         if head.claim is not None:
             assert head.checkpoint_id == f"run/{number}"
             await store.release("t", head.claim.token)
-        if any(one() for one in store._coming.values()):
+        if any(one() for one in store._claimants.coming.values()):
             gc.collect()  # the frame that was interrupted
-        assert not any(one() for one in store._coming.values())
+        assert not any(one() for one in store._claimants.coming.values())
         if not interrupted:
             break
         if head.checkpoint_id != f"run/{number}":
@@ -394,4 +394,4 @@ async def test_a_claim_that_was_announced_waits_for_others_only(store: SqliteChe
     claims(5, "t")
     assert turns[3:] == [0, 0, 0]
     assert announced is not None
-    assert not store._coming
+    assert not store._claimants.coming

@@ -341,7 +341,9 @@ async def test_a_store_that_cannot_be_read_meanwhile_stops_nothing() -> None:
     turn = asyncio.create_task(session.run("go"))
     await until(lambda: page.last == "It is ")
     store.fails = True
-    session._conductor._committed = True  # as if one more step had been stored
+    underway = session._conductor.board.underway
+    assert underway is not None
+    underway.committed = True  # as if one more step had been stored
     await until(lambda: store.asked > 0)
     store.fails = False
     assert page.last == "It is "

@@ -15,6 +15,7 @@ from .._rules import check_limit, check_policy, check_ttl
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
 from .._watch import Watchers, woken
 from . import _change, _retain
+from ._claimants import Claimants
 from ._lane import Lane, Reader, Work
 from ._lists import TooLong
 from ._open import Synchronous, check_place, settings
@@ -54,9 +55,8 @@ class SqliteCheckpointer:
         self._process = mark.to_text() if mark else None
         self._pid = os.getpid()
         self._watchers = Watchers()
-        self._held: dict[str, int] = {}  # threads claimed through this store, and until when, in microseconds
+        self._claimants = Claimants(self._clock)
         self._last_token = 0  # granted through this store
-        self._coming: dict[str, weakref.ref[_Coming]] = {}  # claims to come; weak: an interrupt at any step leaves none that lives
         self._reading = Reading(self._settings.path)
         self._writer = Writer(self._settings, self._watchers.changed)
         try:
@@ -120,7 +120,7 @@ class SqliteCheckpointer:
     def _renewal(self, thread_id: str, token: int, ttl: float) -> Work[Claim]:
         def work(connection: sqlite3.Connection) -> Claim:
             renewed = _change.renew(connection, thread_id, token, self._clock.now(), ttl)
-            self._held[thread_id] = to_microseconds(renewed.expires_at)
+            self._claimants.held[thread_id] = to_microseconds(renewed.expires_at)
             return renewed
 
         return work
@@ -130,7 +130,7 @@ class SqliteCheckpointer:
 
         def work(connection: sqlite3.Connection) -> bool:
             if _change.release(connection, thread_id, token):
-                self._held.pop(thread_id, None)
+                self._claimants.held.pop(thread_id, None)
                 self._writer.forget(thread_id)
             return True
 
@@ -154,7 +154,7 @@ class SqliteCheckpointer:
         """
         if not _handy(commit):
             return None
-        return self._writer.attempt(self._committing(thread_id, commit), lambda: self._alone(thread_id))
+        return self._writer.attempt(self._committing(thread_id, commit), lambda: self._claimants.alone(thread_id))
 
     def _committing(self, thread_id: str, commit: Commit) -> Work[int]:
         def work(connection: sqlite3.Connection) -> int:
@@ -166,9 +166,9 @@ class SqliteCheckpointer:
 
     def _note(self, connection: sqlite3.Connection, row: ThreadRow, commit: Commit | None) -> None:
         if row.token is None or row.expires_at is None:
-            self._held.pop(row.thread_id, None)
+            self._claimants.held.pop(row.thread_id, None)
         else:
-            self._held[row.thread_id] = row.expires_at
+            self._claimants.held[row.thread_id] = row.expires_at
         self._writer.touch(row)
         if commit is not None and commit.retract:
             self._writer.scrub(connection)
@@ -176,7 +176,7 @@ class SqliteCheckpointer:
     async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._alone(thread_id))
+            done = self._writer.attempt(work, lambda: self._claimants.alone(thread_id))
             if done is not None:
                 return done
         return await self._writer.call(work)
@@ -184,50 +184,22 @@ class SqliteCheckpointer:
     def expecting(self, thread_id: str) -> object:
         """Say that a claim of the thread is to come, as long as somebody keeps what is returned. Runs that begin together share their
         transactions (D18); a claim that was announced, and no other, need not wait to see whether more are coming."""
-        coming = _Coming()
-        self._coming[thread_id] = weakref.ref(coming)
-        return coming
+        return self._claimants.expect(thread_id)
 
     async def _arrive(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """Write a claim. Runs that begin together see each other after one turn of the loop at the latest."""
-        announced = self._coming.get(thread_id)
+        claimants = self._claimants
+        announced = claimants.coming.get(thread_id)
         coming = announced() if announced is not None else None
-        alone = coming is not None and (len(self._coming) == 1 or not self._others_come(thread_id))
+        alone = coming is not None and (len(claimants.coming) == 1 or not claimants.others_come(thread_id))
         if coming is None:
-            coming = self.expecting(thread_id)
+            coming = claimants.expect(thread_id)
         try:
             if not alone:
                 await asyncio.sleep(0)
             return await self._write(thread_id, work, commit)
         finally:
-            self._coming.pop(thread_id, None)
-
-    def _others_come(self, thread_id: str) -> bool:
-        """True if a claim of another thread is to come. Looks no further than to the first that still is."""
-        gone: list[str] = []
-        try:
-            for other, coming in self._coming.items():
-                if coming() is None:
-                    gone.append(other)
-                elif other != thread_id:
-                    return True
-        except RuntimeError:  # one has just come, in another thread
-            return True
-        for other in gone:
-            self._coming.pop(other, None)
-        return False
-
-    def _alone(self, thread_id: str) -> bool:
-        """True if no other thread is claimed through this store or just coming; where several are, queued commits share a transaction."""
-        held = self._held
-        coming = self._coming
-        if coming and (len(coming) > 1 or thread_id not in coming) and self._others_come(thread_id):
-            return False
-        if len(held) > 1 or (held and thread_id not in held):
-            now = to_microseconds(self._clock.now())
-            for other in [one for one, until in held.items() if until <= now and one != thread_id]:
-                del held[other]
-        return not held or (len(held) == 1 and thread_id in held)
+            claimants.coming.pop(thread_id, None)
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -343,7 +315,7 @@ class SqliteCheckpointer:
                 _retain.delete(connection, row.key)
                 self._writer.scrub(connection)
                 self._writer.forget(thread_id)
-                self._held.pop(thread_id, None)
+                self._claimants.held.pop(thread_id, None)
 
         await self._writer.call(work)
 
@@ -361,12 +333,6 @@ class SqliteCheckpointer:
         self._watchers.all_changed()
         for lane in lanes:
             await asyncio.to_thread(lane.join)
-
-
-class _Coming:
-    """A claim that is to come."""
-
-    __slots__ = ("__weakref__",)
 
 
 def _handy(commit: Commit) -> bool:

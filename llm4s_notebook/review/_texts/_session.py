@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from ...agent import GuardrailPhase, GuardrailVerdict
 from ...checkpoint import Clock, SystemClock
-from ...errors import ConfigError, printable
+from ...errors import ConfigError
 from ...guardrails import Guardrail, as_guardrails
 from ...wire import TextMarks, TextShow, TextsState
 from .._decision_log import DecisionLog
@@ -22,6 +22,7 @@ from ._check import labelled
 from ._export import dataframe, record
 from ._find import TextFilter
 from ._given import Texts, texts_of
+from ._given_verdict import Verdict, check_verdict, verdict_of
 from ._memory import Key, TextVerdict, VerdictMemory
 from ._project import document
 from ._refusal import TextRefusal
@@ -35,7 +36,6 @@ AT_ONCE = 8
 PROGRESS_EVERY = 0.2
 """Seconds between two pictures of a run that goes on."""
 
-Verdict: TypeAlias = GuardrailVerdict | Literal["allow", "block"]
 TextReviewer: TypeAlias = Callable[[TextRefusal], Verdict | Awaitable[Verdict | None] | None]
 """Is given each refused text that has no verdict, and gives one, or does not (None)."""
 
@@ -142,16 +142,11 @@ class TextSession:
                 raise ConfigError(field="decide", problems=[f"the refusal of text {which.id!r} is of another review, of other texts"])
         else:
             position = self._position(which)
-        return self._give(position, _verdict(verdict), note, None)
+        return self._give(position, verdict_of(verdict), note, None)
 
     def _give(self, position: int, verdict: GuardrailVerdict, note: str | None, seconds: float | None) -> TextVerdict:
         shown = self._results.shown(position)
-        if verdict.text is not None and not verdict.text.strip():
-            raise ConfigError(field="decide", problems=["the text in its place is blank, and a blank text blocks: block it instead"])
-        if verdict.text is not None and verdict.text == self._texts.values[position]:
-            raise ConfigError(field="decide", problems=["the edit changes nothing: allow the text instead"])
-        for name, text in (("the text in its place", verdict.text), ("the note", note)):
-            _check_storable(name, text)
+        check_verdict(verdict, self._texts.values[position], note)
         return self._memory.give(shown, verdict, note if note is not None and note.strip() else None, seconds)
 
     def undo(self) -> Key | None:
@@ -315,19 +310,3 @@ def _concurrency(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
         raise ConfigError(field="concurrency", problems=[f"it is a number of texts from 1 on, not {given!r}"])
     return given
-
-
-def _verdict(given: object) -> GuardrailVerdict:
-    if isinstance(given, GuardrailVerdict):
-        return given
-    if given in ("allow", "block"):
-        return GuardrailVerdict.allow() if given == "allow" else GuardrailVerdict.block()
-    problem = f"a verdict is 'allow', 'block', or a GuardrailVerdict such as GuardrailVerdict.edit('…'), not {given!r}"
-    raise ConfigError(field="decide", problems=[problem])
-
-
-def _check_storable(name: str, text: object) -> None:
-    if text is not None and not isinstance(text, str):
-        raise ConfigError(field="decide", problems=[f"{name} is {type(text).__name__}, not a text"])
-    if text is not None and printable(text) != text:
-        raise ConfigError(field="decide", problems=[f"{name} has half a character, which cannot be stored"])

@@ -1,0 +1,314 @@
+"""The rows that a commit brings, ends and changes, but for the thread's own: worked out in memory first, then written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+
+from ...errors import InvalidCommit
+from .._clock import to_microseconds
+from .._patch import Append, PatchOp, Set, Unset
+from .._shape import MISSING, VALUE, Shape, plan
+from .._types import CheckpointDraft, Commit
+from . import _small
+from ._bulk import Insert, blob, runs
+from ._copies import LEAST, Texts
+from ._event_json import to_text
+from ._heads import Head
+from ._naming import place
+from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, PARKED, VALUE_HEAD
+from ._thread_row import CODES, Mark, ThreadRow
+
+_GRAPH = "SELECT id FROM llm4s_graph WHERE graph_id = ? AND version = ? AND fingerprint = ?"
+_NEW_GRAPH = "INSERT INTO llm4s_graph (graph_id, version, fingerprint) VALUES (?, ?, ?)"
+_NEW_RUN = "INSERT INTO llm4s_run (run_id, graph) VALUES (?, ?)"
+# a column that is NULL nearly always is left out then: a None costs sqlite3 a search for who might adapt it
+_OF_CHECKPOINT = """thread, number, run, parent, status, created_at, superstep, format, token, first_event, last_event, body, small,
+    events, journal"""
+_CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.join('?' * 15)})"
+_OF_A_RUN = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run) VALUES ({', '.join('?' * 16)})"
+_UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run, name, parent_name, refs) VALUES ({', '.join('?' * 19)})"
+_BY_LENGTH: Final = {15: _CHECKPOINT, 16: _OF_A_RUN, 19: _UNUSUAL}
+_OF_ROW = "id, thread, born, died, place, list, section, name, position"
+_ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
+_EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
+_PART = Insert(f"llm4s_row ({_OF_ROW}, source, start, size)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?")
+_BY_WIDTH: Final = {8: _EMPTY_ROW, 9: _ROW, 11: _PART}
+_PARKED = Insert("llm4s_parked (id, value)", "?, ?")
+_LAST_ROW = "SELECT max(id) FROM llm4s_row"
+_CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
+_CLOSE_RUN = "UPDATE llm4s_row SET died = ? WHERE id BETWEEN ? AND ?"
+_OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
+_CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
+_CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
+_EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_MANY: Final = 64  # operations of a patch
+_NUMBER: Final = 1
+_MOST: Final = _small.MOST - _small.LEAST
+_LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
+_EVENTS: Final = 13
+_USUAL: Final = {Set, Unset, Append}
+
+_Change: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+class _Step:
+    """What one checkpoint does to the rows: those it ends, other changes, and those it brings, in the order of their keys."""
+
+    __slots__ = ("born", "changes", "closed")
+
+    def __init__(self) -> None:
+        self.closed: list[int] = []
+        self.changes: list[_Change] = []
+        self.born: list[tuple[Any, ...]] = []
+
+
+class NewRows:
+    """What a commit will write, worked out on `row`, which is brought up to date on the way."""
+
+    def __init__(self, connection: sqlite3.Connection, row: ThreadRow, newest: int) -> None:
+        self.connection, self.row = connection, row
+        self.pieces: _small.Pieces = row.pieces if row.pieces is not None else {}
+        self.newest = newest
+        self.last_row: int | None = None
+        self.texts: Texts | None = None
+        self.checkpoints: list[list[Any]] = []
+        self.step = _Step()
+        self.steps: list[_Step] = []  # of each checkpoint: a later one may end what an earlier one brought
+        self.parked: list[tuple[int, bytearray | bytes]] = []
+        self.event: tuple[Any, ...] | None = None
+
+    # -- in memory ---------------------------------------------------------------------------------------------------
+
+    def checkpoint(self, draft: CheckpointDraft) -> None:
+        """One checkpoint and its patch. Raises: InvalidCommit."""
+        row, header, run_id = self.row, draft.header, draft.header.run_id
+        parent = row.latest
+        number, name = place(run_id, header.id, self.newest)
+        self.step = _Step()
+        self.steps.append(self.step)
+        if draft.patch:
+            self.patch(draft.patch, number, first=parent is None and not self.newest)
+        run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
+        latest = row.latest = Mark(number, run, name, header.id)
+        row.latest_token = row.token
+        self.newest = number
+        if name is not None:
+            row.named = 1
+        created_at = to_microseconds(header.created_at)
+        status = CODES[header.status]
+        row.status, row.updated_at = status, created_at
+        if row.created_at is None:
+            row.created_at = created_at
+        if status >= 2:  # settled
+            row.settled = latest
+        journal, refs = self.texts.cut(header.journal) if self.texts else (header.journal, None)
+        parent_number = parent_run = parent_name = None
+        if parent is not None:
+            parent_number, parent_name = parent.number, parent.name
+            parent_run = parent.run if parent.run != run else None
+        first_event = row.next_event
+        values: list[Any] = [
+            row.key, number, run, parent_number, status, created_at, header.superstep, header.format, row.token,
+            first_event, first_event - 1, blob(header.body), bytearray().join(self.pieces.values()), None, blob(journal),
+        ]  # fmt: skip
+        if name is not None or parent_name is not None or refs is not None:
+            values += (parent_run, name, parent_name, refs)
+        elif parent_run is not None:
+            values.append(parent_run)
+        self.checkpoints.append(values)
+
+    def _run(self, run_id: str, graph_text: tuple[str, str, str]) -> int:
+        """The row of the run, a new one where the thread's last checkpoint was of another."""
+        row = self.row
+        if row.graph_text != graph_text:
+            found = self.connection.execute(_GRAPH, graph_text).fetchone()
+            row.graph = found[0] if found else self.connection.execute(_NEW_GRAPH, graph_text).lastrowid
+            row.graph_text = graph_text
+        elif row.run_id == run_id and row.latest is not None:
+            return row.latest.run
+        row.run_id = run_id
+        assert row.graph is not None
+        at = self.connection.execute(_NEW_RUN, (run_id, row.graph)).lastrowid
+        assert at is not None
+        return at
+
+    def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
+        """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
+        row, pieces = self.row, self.pieces
+        places = [(op.section, op.name) for op in patch]
+        if not _USUAL.issuperset(map(type, patch)) or len({*places}) < len(places):
+            self._planned(patch, number, first)
+            return
+        if len(places) > _MANY and len(places) * 4 > row.live:  # most of what lies in rows
+            row.heads.gather(self.connection, row.key)
+        heads = row.heads.all
+        for op, at in zip(patch, places, strict=True):
+            if type(op) is not Append:
+                if at in pieces:
+                    row.size -= len(pieces.pop(at))
+                elif heads is None or at in heads:
+                    self._end(at, number)
+        for op, at in zip(patch, places, strict=True):
+            if type(op) is Set:
+                self._set(at, op.value, number, first)
+            elif type(op) is Append:
+                self._append(at, op.items, number)
+
+    def _planned(self, patch: Iterable[PatchOp], number: int, first: bool) -> None:
+        """The same for a patch that changes one entry more than once, or inside a list."""
+        row, connection = self.row, self.connection
+
+        def shape_of(section: str, name: str) -> Shape:
+            if (section, name) in self.pieces:
+                return VALUE
+            head = row.head(connection, (section, name))
+            return MISSING if head is None else head.items(connection, row.key)
+
+        changes = plan(patch, shape_of).items()
+        for at, change in changes:
+            if change.whole:
+                piece = self.pieces.pop(at, None)
+                if piece is not None:
+                    row.size -= len(piece)
+                else:
+                    self._end(at, number)
+        for at, change in changes:
+            if change.whole:
+                if change.value is not None:
+                    self._set(at, change.value, number, first)
+                elif change.items is not None:
+                    self._append(at, change.items, number)
+                continue
+            head = row.head(connection, at)
+            assert head is not None
+            if change.base is not None and change.kept < change.base:
+                self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, change.kept)))
+                row.live -= change.base - change.kept
+                head.length = change.kept
+            for position, item in change.replaced.items():
+                self.step.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row, position)))
+                row.live -= 1
+                self._bear(number, head.row, "", "", position, item)
+            if change.items:
+                self._append(at, change.items, number)
+
+    def _end(self, at: tuple[str, str], number: int) -> None:
+        """Close the entry that is kept in rows, if there is one."""
+        row = self.row
+        head = row.heads.end(self.connection, row.key, at)
+        if head is None:
+            return
+        key = head.row
+        self.step.closed.append(key)
+        row.live -= 1
+        length = head.items(self.connection, row.key) if head.length is None else head.length
+        if length > 0:
+            row.live -= length
+            self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, key, 0)))
+        if key in row.texts:
+            if self.texts is None:
+                self.texts = Texts()
+            self.texts.ended(row.texts.pop(key), key)
+
+    def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
+        row, (section, name) = self.row, at
+        # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
+        if not first and section != PARKED and row.size + len(value) <= _MOST:
+            piece = _small.piece(row.entries + 1, section, name, value)
+            if piece is not None and row.size + len(piece) <= _small.MOST:
+                row.size += len(piece)
+                row.entries += 1
+                self.pieces[at] = piece
+                return
+        row.heads.born(at, Head(self._bear(number, 0, section, name, VALUE_HEAD, value), -1))
+
+    def _append(self, at: tuple[str, str], items: Sequence[bytes], number: int) -> None:
+        row = self.row
+        if at in self.pieces:
+            raise InvalidCommit(reason=f"append to {at}, which is one value")
+        head = row.head(self.connection, at)
+        if head is None:
+            head = Head(self._bear(number, 0, *at, LIST_HEAD, None), 0)
+            row.heads.born(at, head)
+        length = head.items(self.connection, row.key)
+        if length < 0:
+            raise InvalidCommit(reason=f"append to {at}, which is one value")
+        of = head.row
+        for position, item in enumerate(items, length):
+            self._bear(number, of, "", "", position, item)
+        head.length = length + len(items)
+
+    def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
+        """A new row; returns its key."""
+        row, born = self.row, self.step.born
+        if self.last_row is None:
+            highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
+            self.last_row = highest or 0
+        at = self.last_row = self.last_row + 1
+        place = row.entries = row.entries + 1
+        row.live += 1
+        key, born_at = row.key, FIRST_SEQ + number
+        if value is None:
+            born.append((at, key, born_at, place, of, section, name, position))
+        elif section == PARKED:
+            born.append((at, key, born_at, place, of, section, name, position))
+            self.parked.append((at, blob(value)))
+        elif len(value) < LEAST:
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
+        else:
+            if self.texts is None:
+                self.texts = Texts()
+            part = self.texts.place(value, at)
+            if part is not None:
+                born.append((at, key, born_at, place, of, section, name, position, *part))
+                return at
+            born.append((at, key, born_at, place, of, section, name, position, blob(value)))
+            if position == VALUE_HEAD:  # a task's input, say
+                row.remember(at, value)
+        return at
+
+    def events(self, given: Commit) -> None:
+        """Number the events inside the commit, one behind the other (R6.21)."""
+        row, drafts = self.row, given.events
+        first = row.next_event
+        since = given.checkpoints[-1].header.created_at if given.checkpoints else drafts[0].timestamp
+        at = row.updated_at if given.checkpoints else to_microseconds(since)
+        assert at is not None
+        number = row.latest.number if row.latest else 0
+        try:
+            data = to_text(drafts, at, row.run_id, number, since)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, UnicodeError):
+                raise
+            raise InvalidCommit(reason=f"the payload of an event is not JSON: {error}", thread_id=row.thread_id) from error
+        row.next_event += len(drafts)
+        last = row.next_event - 1
+        if given.checkpoints:
+            self.checkpoints[-1][_LAST_EVENT], self.checkpoints[-1][_EVENTS] = last, data
+        else:
+            self.event = (row.key, first, last, row.latest.run if row.latest else None, number, at, data)
+
+    # -- into the file -----------------------------------------------------------------------------------------------
+
+    def write(self, cursor: sqlite3.Cursor) -> None:
+        """Write all that was worked out."""
+        for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
+            for first, last in runs(step.closed) if step.closed else ():
+                born_at = FIRST_SEQ + checkpoint[_NUMBER]
+                if first == last:
+                    cursor.execute(_CLOSE, (born_at, first))
+                else:
+                    cursor.execute(_CLOSE_RUN, (born_at, first, last))
+            for statement, values in step.changes:
+                cursor.execute(statement, values)
+            for width, rows in groupby(step.born, len) if step.born else ():
+                _BY_WIDTH[width].add(cursor, [*rows])
+        if self.parked:
+            _PARKED.add(cursor, self.parked)
+        for checkpoint in self.checkpoints:
+            cursor.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
+        if self.event is not None:
+            cursor.execute(_EVENT, self.event)
