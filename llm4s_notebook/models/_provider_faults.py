@@ -73,7 +73,7 @@ class Failure:
         if self.retry_after is not None:
             next_step = f"the provider asks to wait {self.retry_after:.0f} s; {next_step}"
         return ProviderFailed(
-            f"{known.said}{status}: {self.said.removesuffix('.') if asked else self.said}{asked}",
+            f"{known.said}{status}: {self.said}{asked}",
             fault=self.fault,
             model=model,
             next_step=next_step,

@@ -3,7 +3,7 @@ import type { Json, JsonObject, WayOn } from "../wire/index";
 import { Copy } from "./copy";
 import type { Desk } from "./desk";
 import { ValueDiff } from "./diff_view";
-import { firstFault } from "./focus";
+import { firstFault, focusSoon, isWithin } from "./focus";
 import type { Fault } from "./form/check";
 import { Form } from "./form/form";
 import type { Schema } from "./form/schema";
@@ -35,7 +35,7 @@ export function AgentEditor({ desk, prefix }: EditorProps) {
   const apply = async () => {
     setTried(id);
     if (faultsOf(form, value, unread).length > 0 || (await desk.changeAgent(agent.id, value)).kind !== "done") {
-      requestAnimationFrame(() => firstFault(group.current)?.focus());
+      if (isWithin(group.current)) focusSoon(group.current, () => firstFault(group.current));
       return;
     }
     desk.setDraft(id, null);

@@ -23,7 +23,7 @@ export function ApprovalBody({ card, hand, closed, readOnly }: BodyProps) {
   const body = useRef<HTMLDivElement>(null);
   const toggle = (choice: "reject" | "edit") => {
     hand.change({ decision: open === choice ? null : choice });
-    if (open !== choice) requestAnimationFrame(() => toEditor(body.current, hand));
+    if (open !== choice) toEditor(body.current, hand);
   };
   const approved = draft.decision === "approve" && draft.chosen === true;
   return (

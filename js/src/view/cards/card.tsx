@@ -4,7 +4,7 @@ import type { PendingCard, Problem } from "../../wire/index";
 import { Copy } from "../copy";
 import type { Sending } from "../desk";
 import { type Fact, Facts } from "../facts";
-import { firstFault } from "../focus";
+import { firstFault, isWithin } from "../focus";
 import { Plain } from "../text";
 import { agoText, clockText, useNow } from "../time";
 import { ApprovalBody } from "./approval";
@@ -69,12 +69,6 @@ export function Card({ card, place, of }: { card: PendingCard; place: number; of
       {!readOnly && <CardState hand={hand} sending={sending} closed={closed} />}
     </article>
   );
-}
-
-/** Is the focus in the card, or nowhere? */
-function isWithin(card: HTMLElement | null): boolean {
-  const active = (card?.getRootNode() as Document | ShadowRoot | undefined)?.activeElement ?? null;
-  return active === null || active === document.body || (card?.contains(active) ?? false);
 }
 
 function Body(props: BodyProps) {

@@ -57,7 +57,7 @@ export function GuardrailBody({ card, hand, closed, readOnly }: BodyProps) {
             disabled={closed}
             onAct={() => {
               hand.change({ decision: editing ? null : "edit" });
-              if (!editing) requestAnimationFrame(() => toEditor(body.current, hand));
+              if (!editing) toEditor(body.current, hand);
             }}
           >
             Edit…

@@ -1,3 +1,4 @@
+import { focusSoon } from "../focus";
 import type { PanelScope } from "./context";
 import { choicesOf } from "./decide";
 import type { Choice } from "./draft";
@@ -83,7 +84,7 @@ function decideByKey(key: string, scope: PanelScope, root: HTMLElement, current:
     // To reject needs nothing more than the reason that is there; an edit begins with a look.
     if (choice === "reject") hand.choose("reject");
     else hand.change({ decision: "edit" });
-    requestAnimationFrame(() => toEditor(cardElement(root, card.id), hand));
+    toEditor(cardElement(root, card.id), hand);
   } else {
     hand.choose(choice);
   }
@@ -96,11 +97,14 @@ export function cardElement(root: ParentNode, id: string): HTMLElement | null {
   return [...root.querySelectorAll<HTMLElement>("[data-card]")].find((card) => card.dataset.card === id) ?? null;
 }
 
-/** Into the field that was just opened on a card. The reason that stands in for one's own is selected: typing replaces it. */
-export function toEditor(card: ParentNode | null, { draft }: Hand): void {
-  const field = card?.querySelector<HTMLElement>(".llm4s-editor input, .llm4s-editor textarea, .llm4s-editor select");
-  field?.focus();
-  if (draft.decision === "reject" && draft.reason === undefined) (field as HTMLTextAreaElement | null)?.select();
+/** Into the field that is being opened on a card. The reason that stands in for one's own is selected: typing replaces it. */
+export function toEditor(card: HTMLElement | null, hand: Hand): void {
+  focusSoon(card, () => {
+    const field = card?.querySelector<HTMLElement>(".llm4s-editor input, .llm4s-editor textarea, .llm4s-editor select") ?? null;
+    const { decision, reason } = hand.draft;
+    if (decision === "reject" && reason === undefined) (field as HTMLTextAreaElement | null)?.select();
+    return field;
+  });
 }
 
 /** Move the focus to a card, scrolling as little as that needs; one that is not drawn gets it when it is. */
