@@ -80,9 +80,10 @@ class Siblings:
         self._out += 1
         if self._beginning:  # where the loop runs a new task at once, and that has ended: whoever began it goes on
             return
-        if self._due is not None:
+        # Where its loop was closed in the middle of it, it is collected: nobody waits, and nothing can begin.
+        if self._due is not None and not self._loop.is_closed():
             self._begin()
-        if self._out == self._begun and not self._over.done():
+        if self._out == self._begun and not self._over.done() and not self._loop.is_closed():
             self._over.set_result(None)
 
     def _begin(self) -> None:
