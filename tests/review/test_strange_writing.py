@@ -7,31 +7,14 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
-from pydantic import SecretStr
 
-from llm4s_notebook.agent import Agent, AgentMiddleware, tool
+from llm4s_notebook.agent import Agent, AgentMiddleware
 from llm4s_notebook.errors import ModelFailed
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.models import Completion, Delta, ModelRequest, Retry, ToolCall, ToolCallDelta, tell_retry
 from llm4s_notebook.review import Session
 
-from .writing import Gate, Page, Typing, call_piece, done, until
-
-
-@tool
-async def look_up(order: str) -> str:
-    """Look an order up."""
-    return f"{order} is on its way"
-
-
-@tool
-async def log_in(user: str, password: SecretStr) -> str:
-    """Log in."""
-    return user
-
-
-def session_of(client: Any, **settings: Any) -> Session:
-    return Session(Agent("support", client, stream=True, **settings), "t")
+from .writing import Gate, Page, Typing, call_piece, done, log_in, look_up, session_of, until
 
 
 class Beside(AgentMiddleware):

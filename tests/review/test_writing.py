@@ -6,7 +6,6 @@ import asyncio
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from llm4s_notebook.agent import Agent, AgentMiddleware, GuardrailMiddleware, Handoff, NeedsApproval, ToolContext, tool
 from llm4s_notebook.checkpoint import InMemoryCheckpointer
@@ -14,25 +13,8 @@ from llm4s_notebook.errors import ModelFailed, RunCancelled, StoreUnavailable
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.guardrails import WordList
 from llm4s_notebook.models import BreaksOff, Completion, Delta, ModelRequest, Retry, ScriptedClient, ToolCall, calls
-from llm4s_notebook.review import Session
 
-from .writing import Gate, Page, Typing, call_piece, done, until
-
-
-@tool
-async def look_up(order: str) -> str:
-    """Look an order up."""
-    return f"{order} is on its way"
-
-
-@tool
-async def log_in(user: str, password: SecretStr) -> str:
-    """Log in."""
-    return user
-
-
-def session_of(client: Any, **settings: Any) -> Session:
-    return Session(Agent("support", client, stream=True, **settings), "t")
+from .writing import Gate, Page, Typing, call_piece, done, log_in, look_up, session_of, until
 
 
 async def test_the_text_grows_and_gives_way_to_the_stored_message_in_one_step() -> None:

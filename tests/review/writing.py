@@ -6,11 +6,30 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
+from pydantic import SecretStr
+
+from llm4s_notebook.agent import Agent, tool
 from llm4s_notebook.models import AssistantMessage, Completion, Delta, ModelRequest, Retry, ToolCall, ToolCallDelta, Usage, tell_retry
 from llm4s_notebook.review import Session
 from llm4s_notebook.wire import LiveView, MessageView, Pieces, SessionState
 
 Gate = asyncio.Event
+
+
+@tool
+async def look_up(order: str) -> str:
+    """Look an order up."""
+    return f"{order} is on its way"
+
+
+@tool
+async def log_in(user: str, password: SecretStr) -> str:
+    """Log in."""
+    return user
+
+
+def session_of(client: Any, **settings: Any) -> Session:
+    return Session(Agent("support", client, stream=True, **settings), "t")
 
 
 class Typing:
