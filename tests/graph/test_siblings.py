@@ -154,6 +154,7 @@ def test_a_loop_that_is_closed_in_the_middle_leaves_no_noise(limit: int, capfd: 
         await at_work[0].wait()
 
     said: list[Any] = []
+    gc.collect()  # what earlier tests left is theirs to tell of
     loop, hook = asyncio.new_event_loop(), sys.unraisablehook
     sys.unraisablehook = said.append
     try:
