@@ -10,7 +10,7 @@ from .._types import Commit
 from ._bulk import Insert, blob
 from ._find import find
 from ._heads import Heads
-from ._naming import number_in
+from ._naming import place
 from ._new_rows import NewRows
 from ._retain import drop_turn, drop_writes
 from ._schema import MOST_ENTRIES
@@ -35,23 +35,22 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     Raises: CheckpointConflict, InvalidCommit, before anything of it is changed but by a retraction.
     """
     latest, settled, checkpoints = row.latest, row.settled, given.checkpoints
-    last = latest.number if latest is not None else 0
-
-    def known(checkpoint_id: str) -> bool:
-        if not row.key:
-            return False
-        if not row.named:
-            if checkpoint_id.endswith(f"/{last + 1}"):  # the usual next one, of whatever run
-                return False
-            number = number_in(checkpoint_id)
-            if number is not None and number > last:
-                return False
-        return find(connection, row.key, checkpoint_id) is not None
-
+    last = newest = latest.number if latest is not None else 0
+    named = row.named
+    places: list[tuple[int, str | None]] = []
     for draft in checkpoints:
         header = draft.header
         if type(header.id) is not str or type(header.run_id) is not str:  # what a caller should not hand over, but can
             raise InvalidCommit(reason=f"a checkpoint's id and its run's are texts, not {header.id!r}", thread_id=row.thread_id)
+        newest, name = at = place(header.run_id, header.id, newest)
+        places.append(at)
+        if name is not None:
+            named = 1
+
+    def known(checkpoint_id: str) -> bool:
+        # without names an id is its number's, and all these numbers are new
+        return bool(named and row.key) and find(connection, row.key, checkpoint_id) is not None
+
     check_commit(
         row.thread_id,
         given,
@@ -74,10 +73,10 @@ def apply(connection: sqlite3.Connection, row: ThreadRow, given: Commit, lease: 
     if checkpoints:
         dropped, row.writes = row.writes, 0
         row.look(connection)
-    new = NewRows(connection, row, last)
+    new = NewRows(connection, row, first=last == 0)
     try:
-        for draft in checkpoints:
-            new.checkpoint(draft)
+        for draft, at in zip(checkpoints, places, strict=True):
+            new.checkpoint(draft, *at)
     except InvalidCommit as error:
         raise InvalidCommit(reason=error.reason, thread_id=row.thread_id) from None
     row.writes += len(given.writes)

@@ -93,13 +93,14 @@ def to_text(drafts: Sequence[EventDraft], at: int, run_id: str | None, number: i
 def _checkpoint(checkpoint_id: str | None, run_id: str | None, number: int) -> str:
     if checkpoint_id is None:
         return ",null"
-    if run_id is not None and number > 1:  # most are of the last two
-        if checkpoint_id == f"{run_id}/{number}":
-            return ",0"
-        if checkpoint_id == f"{run_id}/{number - 1}":
-            return ",1"
-    found = number_of(run_id, checkpoint_id) if run_id is not None else None
-    return f",{number - found}" if found is not None else "," + _quote(checkpoint_id)
+    if run_id is not None:
+        for back in range(min(number, 3)):  # most are of the last few
+            if checkpoint_id == f"{run_id}/{number - back}":
+                return f",{back}"
+        found = number_of(run_id, checkpoint_id)
+        if found is not None:
+            return f",{number - found}"
+    return "," + _quote(checkpoint_id)
 
 
 def _own(code: str, event: RunEvent) -> str | None:

@@ -17,7 +17,6 @@ from ._bulk import Insert, blob, runs
 from ._copies import LEAST, Texts
 from ._event_json import to_text
 from ._heads import Head
-from ._naming import place
 from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, PARKED, VALUE_HEAD
 from ._thread_row import CODES, Mark, ThreadRow
 
@@ -68,10 +67,11 @@ class _Step:
 class NewRows:
     """What a commit will write, worked out on `row`, which is brought up to date on the way."""
 
-    def __init__(self, connection: sqlite3.Connection, row: ThreadRow, newest: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, row: ThreadRow, *, first: bool) -> None:
+        """`first`: the thread has had no checkpoint yet."""
         self.connection, self.row = connection, row
         self.pieces: _small.Pieces = row.pieces if row.pieces is not None else {}
-        self.newest = newest
+        self.first = first
         self.last_row: int | None = None
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
@@ -82,19 +82,18 @@ class NewRows:
 
     # -- in memory ---------------------------------------------------------------------------------------------------
 
-    def checkpoint(self, draft: CheckpointDraft) -> None:
-        """One checkpoint and its patch. Raises: InvalidCommit."""
+    def checkpoint(self, draft: CheckpointDraft, number: int, name: str | None) -> None:
+        """One checkpoint, stored under that number and name, and its patch. Raises: InvalidCommit."""
         row, header, run_id = self.row, draft.header, draft.header.run_id
         parent = row.latest
-        number, name = place(run_id, header.id, self.newest)
         self.step = _Step()
         self.steps.append(self.step)
         if draft.patch:
-            self.patch(draft.patch, number, first=parent is None and not self.newest)
+            self.patch(draft.patch, number, self.first)
         run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
         latest = row.latest = Mark(number, run, name, header.id)
         row.latest_token = row.token
-        self.newest = number
+        self.first = False
         if name is not None:
             row.named = 1
         created_at = to_microseconds(header.created_at)
