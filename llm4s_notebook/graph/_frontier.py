@@ -158,9 +158,10 @@ class _Schedule:
             if one is None:
                 continue
             new = [child for child in children if child not in one.arrived]
-            activations[key] = one.replaced(arrived=one.arrived.union(new))
-            if len(activations[key].arrived) < len(one.expected):
-                self.patch.append(Append("arrivals", key, tuple(arrival_record(child) for child in new)))
+            arrived = one.arrived.union(new)
+            activations[key] = Activation(one.join_id, one.fan_out_task, one.expected, arrived)
+            if len(arrived) < len(one.expected):
+                self.patch.append(Append("arrivals", key, (*map(arrival_record, new),)))
         for key in [key for key, one in activations.items() if len(one.arrived) == len(one.expected)]:
             one = activations.pop(key)
             self._schedule(self.plan.dynamic_joins[one.join_id].target, NULL)
@@ -168,7 +169,7 @@ class _Schedule:
                 self.patch.append(Unset("activation", key))
                 if one.arrived:
                     self.patch.append(Unset("arrivals", key))
-        self.patch.extend(Set("activation", key, activation_record(activations[key])) for key in self._opened if key in activations)
+        self.patch += [Set("activation", key, activation_record(activations[key])) for key in self._opened if key in activations]
         self.activations = activations
 
     def _schedule(self, node: str, payload: bytes) -> str:
@@ -246,12 +247,16 @@ def _reachable(plan: Plan, starts: set[str]) -> set[str]:
 def answered(execution: Execution, continuations: Sequence[tuple[str, Task]]) -> tuple[Execution, tuple[PatchOp, ...]]:
     """The execution with these parked interrupts replaced by tasks at the frontier's end, no longer paused (R4.11, R4.13)."""
     plan = execution.plan
-    tasks = tuple(task for _, task in continuations)
     parked = execution.parked.copy()  # a quarter of the time of `dict(…)` once some were answered
-    for id, _ in continuations:
+    tasks: list[Task] = []
+    patch: list[PatchOp] = []
+    for id, task in continuations:
         del parked[id]
-    patch = (*(Unset("parked", id) for id, _ in continuations), *(Set("task", task.id, task_record(plan, task)) for task in tasks))
+        tasks.append(task)
+        patch.append(Unset("parked", id))
+    for task in tasks:
+        patch.append(Set("task", task.id, task_record(plan, task)))
     following = Execution(
         plan, execution.superstep, execution.slots, (*execution.frontier, *tasks), execution.arrivals, execution.activations, parked
     )
-    return following, patch
+    return following, tuple(patch)

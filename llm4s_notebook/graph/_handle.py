@@ -95,7 +95,8 @@ class RunHandle(Awaitable[Outcome]):
             waking.end()
 
     async def _result(self) -> Outcome:
-        await self.ended()
+        if not self._ended:
+            await self.ended()
         if self._error is not None:
             raise self._error.with_traceback(self._raised_at)  # the same each time, however often it is awaited
         if self._outcome is None:  # settle gives one of the two
@@ -105,8 +106,8 @@ class RunHandle(Awaitable[Outcome]):
     def settle(self, outcome: Outcome | None, error: BaseException | None) -> None:
         """Make the end visible. Called once, by the run."""
         with self._lock:
-            self._outcome, self._error, self._ended = outcome, error, True
             self._raised_at = error.__traceback__ if error is not None else None
+            self._outcome, self._error, self._ended = outcome, error, True  # the last of it says that the rest is there
             waiters, self._waiters = self._waiters, []
         if not waiters:
             return

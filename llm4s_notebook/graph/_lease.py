@@ -68,12 +68,13 @@ class _Renewer:
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()  # taken by itself where nobody waits: a condition does that in Python
+        self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._nap = _IDLE_SECONDS  # the longest that the thread sleeps: no new claim has to wake it
 
     def add(self, lease: Lease) -> None:
-        with self._changed:
+        with self._lock:
             self._leases.add(lease)
             if lease.policy.renew_every < self._nap:
                 self._nap = lease.policy.renew_every
@@ -84,7 +85,7 @@ class _Renewer:
                 self._thread.start()
 
     def drop(self, leases: Iterable[Lease]) -> None:
-        with self._changed:
+        with self._lock:
             self._leases.difference_update(leases)
 
     def _renew(self) -> None:
@@ -111,7 +112,7 @@ class _Renewer:
         try:
             lease.checkpointer.renew_now(lease.thread_id, lease.token, lease.policy.ttl)
         except StaleClaim as error:
-            with self._changed:
+            with self._lock:
                 if lease in self._leases:  # not merely released meanwhile
                     lease.lost = error
                     self._leases.discard(lease)

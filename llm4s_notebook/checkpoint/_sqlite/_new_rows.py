@@ -44,7 +44,6 @@ _CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
 _CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _MANY: Final = 64  # operations of a patch
-_NUMBER: Final = 1
 _MOST: Final = _small.MOST - _small.LEAST
 _LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
 _EVENTS: Final = 13
@@ -56,9 +55,10 @@ _Change: TypeAlias = tuple[str, tuple[Any, ...]]
 class _Step:
     """What one checkpoint does to the rows: those it ends, other changes, and those it brings, in the order of their keys."""
 
-    __slots__ = ("born", "changes", "closed")
+    __slots__ = ("at", "born", "changes", "closed")
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        self.at = FIRST_SEQ + number
         self.closed: list[int] = []
         self.changes: list[_Change] = []
         self.born: list[tuple[Any, ...]] = []
@@ -76,7 +76,7 @@ class NewRows:
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
         self.step: _Step
-        self.steps: list[_Step] = []  # of each checkpoint: a later one may end what an earlier one brought
+        self.steps: list[_Step] = []  # of each checkpoint that has a patch: a later one may end what an earlier one brought
         self.parked: list[tuple[int, bytearray | bytes]] = []
         self.event: tuple[Any, ...] | None = None
 
@@ -86,10 +86,10 @@ class NewRows:
         """One checkpoint, stored under that number and name, and its patch. Raises: InvalidCommit."""
         row, header, run_id = self.row, draft.header, draft.header.run_id
         parent = row.latest
-        self.step = _Step()
-        self.steps.append(self.step)
         if draft.patch:
-            self.patch(draft.patch, number, self.first)
+            self.step = _Step(number)
+            self.steps.append(self.step)
+            self.patch(draft.patch)
         run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
         latest = row.latest = Mark(number, run, name, header.id)
         row.latest_token = row.token
@@ -134,12 +134,12 @@ class NewRows:
         assert at is not None
         return at
 
-    def patch(self, patch: Sequence[PatchOp], number: int, first: bool) -> None:
-        """What the patch ends dies with checkpoint `number`, what it brings is born there; all of a first checkpoint goes into rows."""
+    def patch(self, patch: Sequence[PatchOp]) -> None:
+        """What the patch ends dies with its checkpoint, what it brings is born there; all of a first checkpoint goes into rows."""
         row, pieces = self.row, self.pieces
         places = [(op.section, op.name) for op in patch]
         if not _USUAL.issuperset(map(type, patch)) or len({*places}) < len(places):
-            self._planned(patch, number, first)
+            self._planned(patch)
             return
         if len(places) > _MANY and len(places) * 4 > row.live:  # most of what lies in rows
             row.heads.gather(self.connection, row.key)
@@ -149,14 +149,14 @@ class NewRows:
                 if at in pieces:
                     row.size -= len(pieces.pop(at))
                 elif heads is None or at in heads:
-                    self._end(at, number)
+                    self._end(at)
         for op, at in zip(patch, places, strict=True):
             if type(op) is Set:
-                self._set(at, op.value, number, first)
+                self._set(at, op.value)
             elif type(op) is Append:
-                self._append(at, op.items, number)
+                self._append(at, op.items)
 
-    def _planned(self, patch: Iterable[PatchOp], number: int, first: bool) -> None:
+    def _planned(self, patch: Iterable[PatchOp]) -> None:
         """The same for a patch that changes one entry more than once, or inside a list."""
         row, connection = self.row, self.connection
 
@@ -173,28 +173,28 @@ class NewRows:
                 if piece is not None:
                     row.size -= len(piece)
                 else:
-                    self._end(at, number)
+                    self._end(at)
         for at, change in changes:
             if change.whole:
                 if change.value is not None:
-                    self._set(at, change.value, number, first)
+                    self._set(at, change.value)
                 elif change.items is not None:
-                    self._append(at, change.items, number)
+                    self._append(at, change.items)
                 continue
             head = row.head(connection, at)
             assert head is not None
             if change.base is not None and change.kept < change.base:
-                self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, head.row, change.kept)))
+                self.step.changes.append((_CLOSE_TAIL, (self.step.at, row.key, head.row, change.kept)))
                 row.live -= change.base - change.kept
                 head.length = change.kept
             for position, item in change.replaced.items():
-                self.step.changes.append((_CLOSE_ITEM, (FIRST_SEQ + number, row.key, head.row, position)))
+                self.step.changes.append((_CLOSE_ITEM, (self.step.at, row.key, head.row, position)))
                 row.live -= 1
-                self._bear(number, head.row, "", "", position, item)
+                self._bear(head.row, "", "", position, item)
             if change.items:
-                self._append(at, change.items, number)
+                self._append(at, change.items)
 
-    def _end(self, at: tuple[str, str], number: int) -> None:
+    def _end(self, at: tuple[str, str]) -> None:
         """Close the entry that is kept in rows, if there is one."""
         row = self.row
         head = row.heads.end(self.connection, row.key, at)
@@ -206,50 +206,50 @@ class NewRows:
         length = head.items(self.connection, row.key) if head.length is None else head.length
         if length > 0:
             row.live -= length
-            self.step.changes.append((_CLOSE_TAIL, (FIRST_SEQ + number, row.key, key, 0)))
+            self.step.changes.append((_CLOSE_TAIL, (self.step.at, row.key, key, 0)))
         if key in row.texts:
             if self.texts is None:
                 self.texts = Texts()
             self.texts.ended(row.texts.pop(key), key)
 
-    def _set(self, at: tuple[str, str], value: bytes, number: int, first: bool) -> None:
+    def _set(self, at: tuple[str, str], value: bytes) -> None:
         row, (section, name) = self.row, at
         # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
-        if not first and section != PARKED and row.size + len(value) <= _MOST:
+        if not self.first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and (size := row.size + len(piece)) <= _small.MOST:
                 row.size = size
                 row.entries += 1
                 self.pieces[at] = piece
                 return
-        row.heads.born(at, Head(self._bear(number, 0, section, name, VALUE_HEAD, value), -1))
+        row.heads.born(at, Head(self._bear(0, section, name, VALUE_HEAD, value), -1))
 
-    def _append(self, at: tuple[str, str], items: Sequence[bytes], number: int) -> None:
+    def _append(self, at: tuple[str, str], items: Sequence[bytes]) -> None:
         row = self.row
         if at in self.pieces:
             raise InvalidCommit(reason=f"append to {at}, which is one value")
         head = row.head(self.connection, at)
         if head is None:
-            head = Head(self._bear(number, 0, *at, LIST_HEAD, None), 0)
+            head = Head(self._bear(0, *at, LIST_HEAD, None), 0)
             row.heads.born(at, head)
         length = head.items(self.connection, row.key)
         if length < 0:
             raise InvalidCommit(reason=f"append to {at}, which is one value")
         of = head.row
         for position, item in enumerate(items, length):
-            self._bear(number, of, "", "", position, item)
+            self._bear(of, "", "", position, item)
         head.length = length + len(items)
 
-    def _bear(self, number: int, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
+    def _bear(self, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
         """A new row; returns its key."""
-        row, born = self.row, self.step.born
+        row, born, born_at = self.row, self.step.born, self.step.at
         if self.last_row is None:
             highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
             self.last_row = highest or 0
         at = self.last_row = self.last_row + 1
         place = row.entries = row.entries + 1
         row.live += 1
-        key, born_at = row.key, FIRST_SEQ + number
+        key = row.key
         if value is None:
             born.append((at, key, born_at, place, of, section, name, position))
         elif section == PARKED:
@@ -294,13 +294,12 @@ class NewRows:
 
     def write(self, cursor: sqlite3.Cursor) -> None:
         """Write all that was worked out."""
-        for step, checkpoint in zip(self.steps, self.checkpoints, strict=True):
+        for step in self.steps:
             for first, last in runs(step.closed) if step.closed else ():
-                born_at = FIRST_SEQ + checkpoint[_NUMBER]
                 if first == last:
-                    cursor.execute(_CLOSE, (born_at, first))
+                    cursor.execute(_CLOSE, (step.at, first))
                 else:
-                    cursor.execute(_CLOSE_RUN, (born_at, first, last))
+                    cursor.execute(_CLOSE_RUN, (step.at, first, last))
             for statement, values in step.changes:
                 cursor.execute(statement, values)
             for width, rows in groupby(step.born, len) if step.born else ():

@@ -7,6 +7,7 @@ import os
 import sqlite3
 import time
 import weakref
+from functools import partial
 from typing import TypeVar
 
 from .._clock import Clock, SystemClock, to_microseconds
@@ -154,7 +155,7 @@ class SqliteCheckpointer:
         """
         if not _handy(commit):
             return None
-        return self._writer.attempt(self._committing(thread_id, commit), lambda: self._claimants.alone(thread_id))
+        return self._writer.attempt(self._committing(thread_id, commit), partial(self._claimants.alone, thread_id))
 
     def _committing(self, thread_id: str, commit: Commit) -> Work[int]:
         def work(connection: sqlite3.Connection) -> int:
@@ -176,7 +177,7 @@ class SqliteCheckpointer:
     async def _write(self, thread_id: str, work: Work[T], commit: Commit | None = None) -> T:
         """On the calling thread if nobody has to be waited for, else through the writing one."""
         if commit is None or _handy(commit):
-            done = self._writer.attempt(work, lambda: self._claimants.alone(thread_id))
+            done = self._writer.attempt(work, partial(self._claimants.alone, thread_id))
             if done is not None:
                 return done
         return await self._writer.call(work)
