@@ -34,7 +34,9 @@ _OF_ROW = "id, thread, born, died, place, list, section, name, position"
 _ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
 _EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
 _PART = Insert(f"llm4s_row ({_OF_ROW}, source, start, size)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?")
-_BY_WIDTH: Final = {8: _EMPTY_ROW, 9: _ROW, 11: _PART}
+# an item that nothing refers to gets the key that follows from SQLite itself
+_ITEM = Insert("llm4s_row (thread, born, died, place, list, section, name, position, value)", f"?, ?, {ALIVE}, ?, ?, '', '', ?, ?")
+_BY_WIDTH: Final = {6: _ITEM, 8: _EMPTY_ROW, 9: _ROW, 11: _PART}
 _PARKED = Insert("llm4s_parked (id, value)", "?, ?")
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
 _CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
@@ -72,7 +74,8 @@ class NewRows:
         self.connection, self.row = connection, row
         self.pieces: _small.Pieces = row.pieces if row.pieces is not None else {}
         self.first = first
-        self.last_row: int | None = None
+        self.highest: int | None = None  # key of the rows there are, once it was asked for
+        self.rows = 0  # that are new
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
         self.step: _Step
@@ -190,7 +193,7 @@ class NewRows:
             for position, item in change.replaced.items():
                 self.step.changes.append((_CLOSE_ITEM, (self.step.at, row.key, head.row, position)))
                 row.live -= 1
-                self._bear(head.row, "", "", position, item)
+                self._item(head.row, position, item)
             if change.items:
                 self._append(at, change.items)
 
@@ -237,16 +240,28 @@ class NewRows:
             raise InvalidCommit(reason=f"append to {at}, which is one value")
         of = head.row
         for position, item in enumerate(items, length):
-            self._bear(of, "", "", position, item)
+            self._item(of, position, item)
         head.length = length + len(items)
 
+    def _item(self, of: int, position: int, value: bytes) -> None:
+        """A new item of the list whose head has that key."""
+        if len(value) < LEAST:
+            row, step = self.row, self.step
+            self.rows += 1
+            row.live += 1
+            place = row.entries = row.entries + 1
+            step.born.append((row.key, step.at, place, of, position, blob(value)))
+        else:
+            self._bear(of, "", "", position, value)
+
     def _bear(self, of: int, section: str, name: str, position: int, value: bytes | None) -> int:
-        """A new row; returns its key."""
+        """A new row; returns its key: they are written in this order, and numbered one behind the other."""
         row, born, born_at = self.row, self.step.born, self.step.at
-        if self.last_row is None:
+        if self.highest is None:
             highest: int | None = self.connection.execute(_LAST_ROW).fetchone()[0]
-            self.last_row = highest or 0
-        at = self.last_row = self.last_row + 1
+            self.highest = highest or 0
+        self.rows += 1
+        at = self.highest + self.rows
         place = row.entries = row.entries + 1
         row.live += 1
         key = row.key
