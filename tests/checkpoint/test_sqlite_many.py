@@ -142,6 +142,30 @@ async def test_many_entries_are_the_same_on_disk_as_in_memory(tmp_path: Path, se
     await disk.aclose()
 
 
+async def test_rows_that_are_referred_to_keep_their_keys_among_items_that_are_not(store: SqliteCheckpointer) -> None:
+    """R6.18: SQLite numbers short items itself; what comes before and behind them in a commit is found again under its own key."""
+    token = (await store.claim("t", "run", 60)).token
+    await commit(store, token, [Append("state", "a", (b"1", b"2"))], at=1)
+    mixed: list[PatchOp] = [
+        Append("state", "a", (b"3", b"4")),
+        Append("state", "b", (b"5", LONG, b"6")),
+        Set("parked", "p", LONG),
+        Append("state", "c", (b"7",)),
+        Set("state", "d", LONG),
+    ]
+    await commit(store, token, mixed, [Append("state", "c", (b"8",)), Unset("state", "d"), Append("state", "b", (LONG,))], at=2)
+    await commit(store, token, [Unset("state", "a"), Append("state", "b", (b"9",))], at=4)
+    latest = await store.latest("t")
+    assert latest is not None
+    assert latest.checkpoint.entries == {
+        ("state", "b"): [b"5", LONG, b"6", LONG, b"9"],
+        ("parked", "p"): LONG,
+        ("state", "c"): [b"7", b"8"],
+    }
+    keys: list[int] = store._writer.call_now(lambda c: [row[0] for row in c.execute("SELECT id FROM llm4s_row ORDER BY place")])
+    assert keys == list(range(1, len(keys) + 1))
+
+
 @pytest.mark.parametrize("count", [1, 2, 15, 16, 17, 40])
 async def test_pending_writes_come_back_in_their_order(store: SqliteCheckpointer, count: int) -> None:
     """R6.4: however many share a statement."""

@@ -320,14 +320,14 @@ async def test_a_warm_answer_asks_little_of_its_file(tmp_path: Path, count: int)
         for lane in (store._writer, store._reader):
             lane.call_now(lambda c: c.set_trace_callback(None))
         assert asked_for.count("COMMIT") == 2
-        assert [one for one in ran if one.startswith("SELECT")] == ["SELECT max(id) FROM llm4s_row"]
-        assert len(asked_for) <= 16
+        assert not [one for one in ran if one.startswith("SELECT")]
+        assert len(asked_for) <= 15
         profile = cProfile.Profile()
         profile.enable()
         for id in waiting[4:7]:
             await answer(id)
         profile.disable()
-        assert int(pstats.Stats(profile).total_calls) / 3 <= 600  # type: ignore[attr-defined]
+        assert int(pstats.Stats(profile).total_calls) / 3 <= 580  # type: ignore[attr-defined]
 
 
 def test_a_question_and_an_answer_among_a_thousand_make_few_calls() -> None:
