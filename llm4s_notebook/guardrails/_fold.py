@@ -17,6 +17,8 @@ COVERED = "\ufffc"
 # No width although they are neither format characters nor marks: fillers.
 _WIDTHLESS = {"\u115f", "\u1160", "\u180f", "\u3164", "\uffa0"}
 _MINUS = "\u2212"
+# Marks that show nothing of their own: the joiner of graphemes and the choices among forms of one character.
+_SEEN_BY_NOBODY = {"\u034f", *map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +77,22 @@ def _twin(character: str) -> str:
         return "\n"
     plain = unicodedata.normalize("NFKC", character)
     return plain if len(plain) == 1 else character
+
+
+def as_words(text: str) -> str:
+    """The text as one compares words: in no case, width or composition of its own, without what nobody sees, with single spaces.
+
+    Unlike `fold` it keeps accents and vowel signs, which make another word of their letters.
+    """
+    if text.isascii():
+        return " ".join(text.lower().split())
+    composed = unicodedata.normalize("NFC", text)
+    twins = {ord(character): _word_twin(character) for character in set(composed) if character > "\x7f"}
+    uncased = unicodedata.normalize("NFC", composed.translate(twins).casefold())
+    return " ".join(uncased.replace("i\u0307", "i").replace("\u0131", "i").split())  # the Turkish i, with and without its dot
+
+
+def _word_twin(character: str) -> str:
+    if character in _SEEN_BY_NOBODY:
+        return ""
+    return character if unicodedata.category(character) in ("Mn", "Me") else _twin(character)
