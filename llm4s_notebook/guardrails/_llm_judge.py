@@ -102,4 +102,4 @@ def _text_of(completion: object) -> str | None:
     content: object = message.content
     if message.tool_calls or content is None:
         return ""
-    return content if isinstance(content, str) else None
+    return content if isinstance(content, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -9,7 +9,17 @@ import pytest
 
 from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.guardrails import JudgeFailed, LlmJudge, Refused
-from llm4s_notebook.models import AssistantMessage, Completion, ModelRequest, ScriptedClient, SystemMessage, ToolCall, Usage, UserMessage, calls
+from llm4s_notebook.models import (
+    AssistantMessage,
+    Completion,
+    ModelRequest,
+    ScriptedClient,
+    SystemMessage,
+    ToolCall,
+    Usage,
+    UserMessage,
+    calls,
+)
 
 
 async def test_a_score_at_the_threshold_passes_and_one_below_is_refused():
