@@ -116,11 +116,12 @@ def _documentation(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]
     """The tool's and its parameters' descriptions, from the docstring (Google, NumPy, reST or Epydoc style)."""
     text = inspect.getdoc(function) or ""
     try:
-        parsed = parse_docstring(text)
+        parsed = parse_docstring("\n" + text)  # it cleans the text again, which would take the indents below a first line
     except ParseError:
         return text, {}
     described = "\n".join(part for part in (parsed.short_description, parsed.long_description) if part)
-    return described or text, {param.arg_name: param.description for param in parsed.params if param.description}
+    params = [(param.arg_name, param.description) for param in parsed.params if param.description]
+    return described or text, {name.strip(" `*"): told for names, told in params for name in names.split(",")}  # "x, y : int"
 
 
 def _parameters(
