@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticSerializationError, to_jsonable_python
 
 from ..errors import ConfigError, DecodeError, EncodeError
@@ -60,7 +60,16 @@ class _PlainSchema(SecretSchema):
 
 
 class _ArgumentsSchema(_PlainSchema):
-    """JSON Schema that a model is shown, and may take at its word: every choice in it can be given."""
+    """JSON Schema that a model is shown, and may take at its word: it is JSON, and every choice in it can be given."""
+
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+        """Raises: ValueError where the schema is no JSON, such as one with an infinite bound."""
+        made = super().generate(schema, mode)
+        try:
+            freeze(made)
+        except EncodeError as error:
+            raise ValueError("; ".join(error.problems)) from error
+        return made
 
     def is_subclass_schema(self, schema: Any) -> Any:
         return self.handle_invalid_for_json_schema(schema, "a class, which no JSON stands for")
@@ -172,15 +181,6 @@ class ArgumentsCodec(Codec[T]):
     """The codec of a tool's arguments."""
 
     generator = _ArgumentsSchema
-
-    def schema(self) -> dict[str, Json]:
-        """As `Codec.schema`. Raises: ConfigError also for a schema that is no JSON, such as one with an infinite bound."""
-        made = super().schema()
-        try:
-            freeze(made)
-        except EncodeError as error:
-            raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {'; '.join(error.problems)}"]) from error
-        return made
 
 
 def _choices(schema: Json) -> Iterator[Json]:
