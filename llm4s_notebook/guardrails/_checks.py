@@ -86,8 +86,9 @@ class RegexValidator:
 class WordList:
     """Refuse a text that contains one of these words, as whole words.
 
-    Case, width and composition make no difference, nor does what nobody sees between the letters: STRASSE is "straße", and an
-    accent may be part of its letter or behind it. Another accent or a letter of another script is another word.
+    Case, width and composition make no difference, nor does what nobody sees between the letters or a letter of another script
+    that is drawn like a Latin one: STRASSE is "straße", and an accent may be part of its letter or behind it. Another accent
+    makes another word.
     """
 
     def __init__(self, words: Iterable[str], *, name: str = "WordList", message: str | None = None) -> None:
