@@ -108,7 +108,7 @@ async def test_schema_valid_arguments_that_do_not_decode_are_an_error_result():
 
 
 async def test_a_raw_tools_type_takes_a_whole_valued_float_too():
-    """3.3.3, 3.2.3: what the schema lets pass for an integer is one, and what it does not is said in the same forms."""
+    """3.3.3, 3.2: what the schema lets pass for an integer is one, and what it does not is said in the same forms."""
 
     class Typed(BaseModel):
         n: int
