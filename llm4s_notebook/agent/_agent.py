@@ -13,7 +13,7 @@ from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle
 from ..models import ChatClient, Message, SystemMessage, conversation_problems
 from ._abandon import abandon_turn
 from ._argument_faults import ArgumentFault
-from ._build import Problems, Settings, settings_problems, tools_given, version_of
+from ._build import Problems, Settings, as_many, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
 from ._family import Family, Member
@@ -71,8 +71,8 @@ class Agent:
             "client": client,
             "system_prompt": system_prompt,
             "tools": tools_given(tools, problems),
-            "middleware": (middleware,) if isinstance(middleware, AgentMiddleware) else tuple(middleware),
-            "handoffs": (handoffs,) if isinstance(handoffs, Agent | Handoff) else tuple(handoffs),
+            "middleware": as_many("middleware", middleware, AgentMiddleware, problems),
+            "handoffs": as_many("handoffs", handoffs, (Agent, Handoff), problems),
             "max_steps": max_steps,
             "stream": stream,
             "interrupt_before": _steps("interrupt_before", interrupt_before, problems),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
+from ..errors import ConfigError
 from ._context import ToolContext
 from ._middleware import AgentMiddleware, NextToolCall
 from ._outcome import NeedsApproval, ToolOutcome
@@ -17,6 +19,10 @@ class ApprovalMiddleware(AgentMiddleware):
     """
 
     def __init__(self, requires: Callable[[ToolCallRequest], str | None], id: str = "approval") -> None:
+        """Raises: ConfigError for a `requires` that cannot be called or is async."""
+        if not callable(requires) or inspect.iscoroutinefunction(requires):
+            what = "async" if callable(requires) else f"{requires!r}"
+            raise ConfigError(field=f"middleware '{id}'", problems=[f"requires is a plain function of the request, and not {what}"])
         self.requires = requires
         self.id = id
 

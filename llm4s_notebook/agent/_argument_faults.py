@@ -117,7 +117,7 @@ class _Fault:
             kind, self.reason = _wrong_tag(kind, error)
         elif kind in _CHOICES and (wanted := type_of_choices(schema, self.path)) is not None:
             given = _json_type_of_number(error["input"])
-            if given != wanted:  # a type mismatch reports only itself
+            if given != wanted and (given, wanted) != ("integer", "number"):  # a type mismatch reports only itself
                 self.expected, self.reason = wanted, f"expected {wanted}, got {json_type(error['input'])}"
         self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
 
@@ -170,7 +170,8 @@ _WORDS = {"None": "null", "True": "true", "False": "false"}
 
 
 def _as_json(expected: str) -> str:
-    """pydantic's "'a', 'b' or None" as a JSON list's inside."""
+    """pydantic's "'a', 'b' or None" as a JSON list's inside; of a member of an enum, `<Level.LOW: 'low'>`, its value."""
+    expected = re.sub(r"<[\w.]+: ([^<>]*)>", r"\1", expected)
     items: list[str] = re.findall(r"'(?:[^'\\]|\\.)*'|[^\s,']+", expected)
     return ", ".join(compact(item[1:-1]) if item.startswith("'") else _WORDS.get(item, item) for item in items if item != "or")
 
@@ -200,9 +201,34 @@ def type_of_choices(schema: Mapping[str, Json], path: Sequence[str | int]) -> st
     nodes = [] if at is None else [node for node in _members(schema, at) if node.get("type") != "null"]
     if any("enum" not in node and "const" not in node for node in nodes):
         return None
-    choices = [choice for node in nodes for choice in [*node.get("enum", ()), *([node["const"]] if "const" in node else [])]]
-    types = {json_type(choice) for choice in choices if choice is not None}
+    types = {json_type(choice) for node in nodes for choice in _choices(node) if choice is not None}
     return types.pop() if len(types) == 1 else None
+
+
+def mistaken_choice(schema: Mapping[str, Json], path: Sequence[str | int], given: bool | float) -> ArgumentFault | None:
+    """The fault of a boolean that was taken for a number among choices, or of a number taken for one: to Python `True` is 1."""
+    at = _place(schema, path)
+    nodes = [] if at is None else _members(schema, at)
+    choices = [choice for node in nodes for choice in _choices(node)]
+    if not any(choice == given and isinstance(choice, bool) is not isinstance(given, bool) for choice in choices):
+        return None
+    if any(_takes(node, given) for node in nodes):
+        return None
+    types = [one for node in nodes for one in ([node["type"]] if "type" in node else map(json_type, _choices(node))) if one != "null"]
+    if json_type(given) in types:
+        return ArgumentFault(tuple(path), f"{compact(given)} is not one of [{', '.join(map(compact, choices))}]")
+    return ArgumentFault(tuple(path), f"expected {' or '.join(dict.fromkeys(types))}, got {json_type(given)}")
+
+
+def _choices(node: Mapping[str, Json]) -> list[Json]:
+    return [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
+
+
+def _takes(node: Mapping[str, Json], given: bool | float) -> bool:
+    """Whether a schema of no union takes this very boolean or number."""
+    if choices := _choices(node):
+        return any(choice == given and isinstance(choice, bool) is isinstance(given, bool) for choice in choices)
+    return node.get("type") in (None, json_type(given), _json_type_of_number(given), *(() if isinstance(given, bool) else ("number",)))
 
 
 def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
@@ -233,9 +259,11 @@ def _place(schema: Mapping[str, Json], path: Sequence[str | int]) -> Mapping[str
 
 def _inner(root: Mapping[str, Json], schema: Mapping[str, Json], step: str | int) -> Json:
     for member in _members(root, schema):
-        inner: Json = (
-            member.get("items") if isinstance(step, int) else member.get("properties", {}).get(step, member.get("additionalProperties"))
-        )
+        if isinstance(step, int):
+            first: list[Json] = member.get("prefixItems", [])
+            inner: Json = first[step] if step < len(first) else member.get("items")
+        else:
+            inner = member.get("properties", {}).get(step, member.get("additionalProperties"))
         if isinstance(inner, dict):
             return cast(dict[str, Json], inner)
     return None

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from ..graph import value_path
 from ..models import Json, compact, json_bytes, thaw
-from ._argument_faults import ArgumentFault, InvalidArguments, faults_in, json_type, type_of_choices
+from ._argument_faults import ArgumentFault, InvalidArguments, faults_in, mistaken_choice
 from ._codec import Codec
 from ._secrets import NO_VALUE, SecretPlaces
 
@@ -69,13 +69,8 @@ def _with_its_choices(made: Any, codec: Codec[Any], arguments: Json) -> Any:
     Raises: InvalidArguments.
     """
     if codec.numbers_to_choose_from:
-        wrong = [
-            ArgumentFault(path, f"expected {wanted}, got {json_type(given)}")
-            for path, given in _leaves(arguments, ())
-            if isinstance(given, bool | int)
-            and (wanted := type_of_choices(codec.schema(), path)) is not None
-            and wanted != json_type(given)
-        ]
+        leaves = [(path, given) for path, given in _leaves(arguments, ()) if isinstance(given, bool | int | float)]
+        wrong = [fault for path, given in leaves if (fault := mistaken_choice(codec.schema(), path, given)) is not None]
         if wrong:
             raise InvalidArguments(wrong)
     return made

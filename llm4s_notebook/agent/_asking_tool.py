@@ -9,7 +9,7 @@ from ..errors import ConfigError
 from ..models import FrozenDict, Json
 from ._argument_faults import InvalidArguments
 from ._arguments import decode_arguments
-from ._codec import Codec
+from ._codec import ArgumentsCodec, Codec
 from ._context import ToolContext
 from ._outcome import Ask, ToolOutcome
 from ._tool import AgentTool
@@ -38,7 +38,7 @@ class AskingTool(AgentTool, Generic[Args, Q, Ans]):
             return
         name = getattr(cls, "name", cls.__name__)
         arguments, question, answer = given
-        cls.arguments_codec = Codec[Any](arguments, what=f"arguments of tool '{name}'")
+        cls.arguments_codec = ArgumentsCodec[Any](arguments, what=f"arguments of tool '{name}'")
         cls.question_codec = Codec[Any](question, what=f"question of tool '{name}'")
         cls.answer_codec = Codec[Any](answer, what=f"answer to tool '{name}'")
         cls.question_type = question
@@ -56,7 +56,11 @@ class AskingTool(AgentTool, Generic[Args, Q, Ans]):
     def problems(self) -> list[str]:
         found = super().problems()
         if self.arguments_codec is None:
-            found.append(f"tool '{type(self).__name__}' does not name its types: AskingTool[Args, Question, Answer]")
+            return [*found, f"tool '{type(self).__name__}' does not name its types: AskingTool[Args, Question, Answer]"]
+        try:
+            self.arguments_codec.schema()
+        except ConfigError as error:
+            found += [f"{error.field}: {problem}" for problem in error.problems]
         return found
 
     def check(self, args: Args) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from ..checkpoint import Value
-from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused
+from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused, printable
 from ..graph import RunContext
 from ._asked import Asked
 from ._cancel import CancelWatch
@@ -89,6 +89,9 @@ async def _one(member: Member, middleware: AgentMiddleware, hook: BoundaryHook, 
         return Waits(member.id, made.middleware, made.question)
     if not isinstance(made, str):
         wrong = TypeError(f"{hook.name.lower()} returned {type(made).__name__}, not a text or a question")
+        return _stopped(middleware, _failed(middleware, wrong, context))
+    if printable(made) != made:
+        wrong = ValueError(f"{hook.name.lower()} returned a text with half a character, which cannot be stored")
         return _stopped(middleware, _failed(middleware, wrong, context))
     if not made.strip():
         field, problem = _BLANK[hook]

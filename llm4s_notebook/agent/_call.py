@@ -186,9 +186,12 @@ class CallTask:
             case Fatal(error=error):
                 if isinstance(error, asyncio.CancelledError):
                     raise error
-                raise self._failed(tool, error)
+                raise self._failed(tool, error if isinstance(error, BaseException) else RuntimeError(str(error)))  # pyright: ignore[reportUnnecessaryIsInstance]  # as a text it says as much
 
     def _succeeded(self, tool: AgentTool, outcome: Success, duration: float) -> Command:
+        if not isinstance(outcome.update, Command):  # pyright: ignore[reportUnnecessaryIsInstance]  # tools are not always typed
+            problem = f"a tool's update is a Command, not {type(outcome.update).__name__}"
+            raise self._failed(tool, ConfigError(field="update", problems=[problem]))
         if outcome.update.routes:
             raise self._failed(tool, ConfigError(field="update", problems=["a tool's update may not carry routes"]))
         if outcome.update.updates and (undeclared := self._undeclared(tool, outcome.update)):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import cached_property
-from typing import Annotated, Any, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import PlainValidator, TypeAdapter, ValidationError
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import InitErrorDetails, PydanticCustomError, to_jsonable_python
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticSerializationError, to_jsonable_python
 
 from ..errors import ConfigError, DecodeError, EncodeError
-from ..models import Json, compact, freeze
+from ..models import Json, compact, freeze, thaw
 from ._secrets import NO_VALUE, SecretPlaces, without_defaults
 
 T = TypeVar("T")
@@ -49,10 +50,49 @@ class _PlainSchema(SecretSchema):
     def generator_schema(self, schema: Any) -> Any:
         return self.handle_invalid_for_json_schema(schema, "an iterable that is checked only while it is read; use a list")
 
+    def encode_default(self, dft: Any) -> Any:
+        """Raises: PydanticSerializationError also for what Python writes as NaN or Infinity, which is no JSON."""
+        made = super().encode_default(dft)
+        try:
+            return thaw(freeze(made))
+        except EncodeError as error:
+            raise PydanticSerializationError(error.what) from error
 
-def json_schema_of(adapter: TypeAdapter[Any]) -> dict[str, Json]:
+
+class _ArgumentsSchema(_PlainSchema):
+    """JSON Schema that a model is shown, and may take at its word: it is JSON, and every choice in it can be given."""
+
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+        """Raises: ValueError where the schema is no JSON, such as one with an infinite bound."""
+        made = super().generate(schema, mode)
+        try:
+            freeze(made)
+        except EncodeError as error:
+            raise ValueError("; ".join(error.problems)) from error
+        return made
+
+    def is_subclass_schema(self, schema: Any) -> Any:
+        return self.handle_invalid_for_json_schema(schema, "a class, which no JSON stands for")
+
+    def literal_schema(self, schema: Any) -> Any:
+        self._readable(schema, schema["expected"])
+        return super().literal_schema(schema)
+
+    def enum_schema(self, schema: Any) -> Any:
+        self._readable(schema, schema["members"])
+        return super().enum_schema(schema)
+
+    def _readable(self, schema: Any, choices: Sequence[Any]) -> None:
+        """Raises: PydanticInvalidForJsonSchema for a choice that is not looked up by the JSON it is told as."""
+        for choice in choices:
+            value = choice.value if isinstance(choice, Enum) else choice
+            if value is not None and not isinstance(value, str | int | float):
+                self.handle_invalid_for_json_schema(schema, f"the choice {choice!r}: it is no text, number, boolean or null")
+
+
+def json_schema_of(adapter: TypeAdapter[Any], generator: type[GenerateJsonSchema] = _PlainSchema) -> dict[str, Json]:
     """The JSON Schema of what an adapter reads, as forms are made from it: without invented titles, without defaults of secrets."""
-    return without_defaults(adapter.json_schema(mode="validation", schema_generator=_PlainSchema))
+    return without_defaults(adapter.json_schema(mode="validation", schema_generator=generator))
 
 
 def json_path(steps: Sequence[str | int]) -> str:
@@ -62,6 +102,8 @@ def json_path(steps: Sequence[str | int]) -> str:
 
 class Codec(Generic[T]):
     """The JSON form of one type, as pydantic's strict JSON mode reads and writes it."""
+
+    generator: ClassVar[type[GenerateJsonSchema]] = _PlainSchema
 
     def __init__(self, of: Any, *, what: str) -> None:
         """Raises: ConfigError where pydantic has no schema for the type; `what` names it to people."""
@@ -99,7 +141,7 @@ class Codec(Generic[T]):
     @cached_property
     def numbers_to_choose_from(self) -> bool:
         """Whether the type has choices that are numbers or booleans, such as `Literal[1, 2]` or an `IntEnum`."""
-        return any(isinstance(choice, bool | int) for choice in _choices(self.schema()))
+        return any(isinstance(choice, bool | int | float) for choice in _choices(self.schema()))
 
     def secret_places(self) -> SecretPlaces | None:
         """Where the type is secret; None where it is nowhere, or where JSON Schema has no words for the type."""
@@ -112,7 +154,7 @@ class Codec(Generic[T]):
         """The JSON Schema of what `decode` takes; made once. It says nothing of the defaults of secrets."""
         if self._schema is None:
             try:
-                self._schema = json_schema_of(self.adapter)
+                self._schema = json_schema_of(self.adapter, self.generator)
             except Exception as error:  # a type that validates but that JSON Schema cannot describe
                 raise ConfigError(field=self.what, problems=[f"{self.of!r} has no JSON Schema: {error}"]) from error
         return cast(dict[str, Json], self._schema)
@@ -133,6 +175,12 @@ class Codec(Generic[T]):
             return made
         except Exception as error:  # validation, serialisation, or whatever a user's serialiser raises
             raise EncodeError(problems=[_first_line(error)], what=self.what) from error
+
+
+class ArgumentsCodec(Codec[T]):
+    """The codec of a tool's arguments."""
+
+    generator = _ArgumentsSchema
 
 
 def _choices(schema: Json) -> Iterator[Json]:

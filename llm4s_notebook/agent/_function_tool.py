@@ -10,7 +10,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Generic, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, ClassVar, Generic, ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints, overload
 
 from docstring_parser import ParseError
 from docstring_parser import parse as parse_docstring
@@ -21,7 +21,7 @@ from ..graph import StateKey
 from ..models import FrozenDict, Json
 from ._argument_faults import InvalidArguments
 from ._arguments import decode_arguments
-from ._codec import Codec
+from ._codec import ArgumentsCodec, Codec
 from ._context import ToolContext
 from ._outcome import OUTCOMES, Success, ToolOutcome
 from ._tool import AgentTool, checked_name
@@ -50,11 +50,16 @@ class FunctionTool(AgentTool, Generic[P, R]):
     ) -> None:
         """Raises: ConfigError for a bad name, or naming each parameter that cannot be read from JSON."""
         self.function = function
-        self.name = checked_name(name if name is not None else getattr(function, "__name__", type(function).__name__))
+        inner = _inner(function)
+        self.name = checked_name(name if name is not None else getattr(inner, "__name__", type(inner).__name__))
         self.read_only, self.destructive, self.idempotent, self.open_world = read_only, destructive, idempotent, open_world
         self.writes = frozenset({writes} if isinstance(writes, StateKey) else writes)
         self.check = check
-        documented = _documentation(function)
+        called = _routine(inner)
+        if inspect.isgeneratorfunction(called) or inspect.isasyncgenfunction(called):
+            problem = "it is a generator, which gives no result when it is called; return a value, such as a list"
+            raise ConfigError(field=f"tool '{self.name}'", problems=[problem])
+        documented = _documentation(inner)
         self.description = description if description is not None else documented[0]
         self._context_parameters, fields = _parameters(function, self.name, documented[1], namespace or {})
         self._codec = _codec(self.name, fields)
@@ -62,8 +67,8 @@ class FunctionTool(AgentTool, Generic[P, R]):
         self._on_the_loop = inspect.iscoroutinefunction(function)
         schema = {keyword: value for keyword, value in self._codec.schema().items() if keyword != "title"}
         self._parameters = FrozenDict(schema)
-        self.__doc__ = function.__doc__
-        self.__name__ = function.__name__
+        self.__doc__ = inner.__doc__
+        self.__name__ = getattr(inner, "__name__", self.name)
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -92,15 +97,31 @@ class FunctionTool(AgentTool, Generic[P, R]):
         return made if isinstance(made, OUTCOMES) else Success(made)
 
 
+def _inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a `functools.partial` is made of, which has the name and the docstring; anything else is itself."""
+    return _inner(function.func) if isinstance(function, functools.partial) else function
+
+
+def _bound(function: object) -> Mapping[str, Any]:
+    """The arguments that a partial was given by name."""
+    return cast("functools.partial[Any]", function).keywords if isinstance(function, functools.partial) else {}
+
+
+def _routine(called: Callable[..., Any]) -> Callable[..., Any]:
+    """What runs when this is called: of an object that is no function itself its class's `__call__`."""
+    return called if inspect.isroutine(called) else type(called).__call__  # pyright: ignore[reportFunctionMemberAccess]
+
+
 def _documentation(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
     """The tool's and its parameters' descriptions, from the docstring (Google, NumPy, reST or Epydoc style)."""
     text = inspect.getdoc(function) or ""
     try:
-        parsed = parse_docstring(text)
+        parsed = parse_docstring("\n" + text)  # it cleans the text again, which would take the indents below a first line
     except ParseError:
         return text, {}
     described = "\n".join(part for part in (parsed.short_description, parsed.long_description) if part)
-    return described or text, {param.arg_name: param.description for param in parsed.params if param.description}
+    params = [(param.arg_name, param.description) for param in parsed.params if param.description]
+    return described or text, {name.strip(" `*"): told for names, told in params for name in names.split(",")}  # "x, y : int"
 
 
 def _parameters(
@@ -114,8 +135,11 @@ def _parameters(
         signature = inspect.signature(function)
     except (ValueError, TypeError) as error:
         raise ConfigError(field=f"tool '{tool_name}'", problems=[f"its parameters cannot be read: {error}"]) from error
+    bound = _bound(function)
     for parameter in signature.parameters.values():
         name = parameter.name
+        if name in bound:  # given already, and not the model's to give
+            continue
         try:
             hint = _hint(function, parameter, namespace)
         except Exception as error:  # an annotation in quotes may hold anything
@@ -140,7 +164,7 @@ def _hint(function: Callable[..., Any], parameter: inspect.Parameter, namespace:
     """The parameter's annotation with names in quotes looked up; the function's other annotations do not matter."""
     if parameter.annotation is parameter.empty:
         return parameter.empty
-    inner = inspect.unwrap(function)
+    inner = _routine(inspect.unwrap(_inner(function)))
     names = getattr(getattr(inner, "__func__", inner), "__globals__", {})
     holder = type("Annotated", (), {"__annotations__": {parameter.name: parameter.annotation}})
     return get_type_hints(holder, globalns=names, localns=dict(namespace), include_extras=True)[parameter.name]
@@ -177,11 +201,20 @@ _PREFIX = re.compile(r".*?(is not a type pydantic can read and write|has no JSON
 
 
 def _codec_of(tool_name: str, fields: Sequence[tuple[str, Any, Any]]) -> Codec[Any]:
+    if any(_says_of_a_class(hint) for _, hint, _ in fields):
+        raise ConfigError(field=f"tool '{tool_name}'", problems=["it tells how a class is made, not what an argument is"])
     settings = ConfigDict(extra="forbid", arbitrary_types_allowed=False)
     shape = dataclasses.make_dataclass("Arguments", fields, kw_only=True, namespace={"__pydantic_config__": settings})
-    codec = Codec[Any](shape, what=f"tool '{tool_name}'")
+    codec = ArgumentsCodec[Any](shape, what=f"tool '{tool_name}'")
     codec.schema()
     return codec
+
+
+def _says_of_a_class(hint: Any) -> bool:
+    """Whether a dataclass would make no field of the annotation."""
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return ClassVar in (hint, get_origin(hint)) or dataclasses.InitVar in (hint, type(hint)) or hint is dataclasses.KW_ONLY
 
 
 def _named_in(hint: Any) -> Iterator[Any]:

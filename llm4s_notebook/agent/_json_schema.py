@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from decimal import Decimal
 from typing import TypeGuard, cast
 
@@ -109,14 +109,16 @@ def _is_of(name: str, value: Json) -> bool:
 
 def _same(a: Json, b: Json) -> bool:
     """JSON equality: 1 is 1.0, and true is not 1."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, list) and isinstance(b, list):
-        left, right = cast(list[Json], a), cast(list[Json], b)
-        return len(left) == len(right) and all(_same(x, y) for x, y in zip(left, right, strict=True))
-    if _is_object(a) and _is_object(b):
-        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
-    return a == b
+    return _key(a) == _key(b)
+
+
+def _key(value: Json) -> Hashable:
+    """Equal for equal JSON values, and for no others."""
+    if isinstance(value, list):
+        return ("list", *(_key(item) for item in cast(list[Json], value)))
+    if _is_object(value):
+        return ("object", frozenset((name, _key(item)) for name, item in value.items()))
+    return (isinstance(value, bool), value)
 
 
 def _string_violations(schema: Mapping[str, Json], value: str) -> list[str]:
@@ -161,7 +163,7 @@ def _array_violations(schema: Mapping[str, Json], value: list[Json], path: Path)
         yield ArgumentFault(path, f"{len(value)} items is below minItems {schema['minItems']}")
     if "maxItems" in schema and len(value) > schema["maxItems"]:
         yield ArgumentFault(path, f"{len(value)} items is above maxItems {schema['maxItems']}")
-    if schema.get("uniqueItems") and any(_same(a, b) for at, a in enumerate(value) for b in value[:at]):
+    if schema.get("uniqueItems") and len({_key(item) for item in value}) < len(value):
         yield ArgumentFault(path, "items are not unique")
     if "items" in schema:
         for at, item in enumerate(value):

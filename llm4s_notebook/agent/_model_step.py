@@ -168,6 +168,9 @@ class ModelStep:
             self._note(made)
         if not isinstance(made, Completion):
             raise self._failed(middleware.id, TypeError(f"wrap_model_call returned {type(made).__name__}, not a completion or a question"))
+        if not isinstance(made.message, AssistantMessage):  # pyright: ignore[reportUnnecessaryIsInstance]  # wrappers are not always typed
+            wrong = TypeError(f"wrap_model_call returned a completion of a {type(made.message).__name__}, not of an AssistantMessage")
+            raise self._failed(middleware.id, wrong)
         return made
 
     def _note(self, asked: Asked) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..errors import DecodeError
 from ..graph import StateKey
 from ..models import Json, ToolHints, freeze, thaw
 from ._argument_faults import InvalidArguments
+from ._arguments import decode_arguments
 from ._codec import Codec
 from ._context import ToolContext
 from ._json_schema import schema_problems, violations
@@ -70,10 +70,7 @@ class SchemaTool(AgentTool):
             raise InvalidArguments(found)
         decoded = freeze(thaw(arguments))  # a copy: what the tool does to it is not in the stored call, nor in a second attempt (D12)
         if self._codec is not None:
-            try:
-                decoded = self._codec.decode(arguments)
-            except DecodeError as error:
-                raise InvalidArguments(error.problems) from error
+            decoded = decode_arguments(self._codec, arguments)
         if self._check is not None:
             refused = self._check(decoded)
             if isinstance(refused, str):

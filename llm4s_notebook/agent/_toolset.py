@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 from ..errors import ConfigError
 from ..graph import StateKey
@@ -13,7 +13,9 @@ from ._tool import AgentTool
 
 
 def as_tools(given: Iterable[AgentTool | Callable[..., Any]] | AgentTool | Callable[..., Any]) -> tuple[AgentTool, ...]:
-    """The tools given; a single one stands for the list of it, a plain function for `tool(function)`, a tool class for its instance.
+    """The tools given; a single one stands for the list of it, a function for `tool(function)`, a tool class for its instance.
+
+    Whatever can be called and is no class counts as a function: a method, a partial, an object with `__call__`.
 
     Raises: ConfigError for something that is none of these, or a function that cannot be a tool.
     """
@@ -26,9 +28,8 @@ def _as_tool(given: object) -> AgentTool:
         return given
     if isinstance(given, type) and issubclass(given, AgentTool) and not inspect.isabstract(given):
         return given()
-    function = cast(Callable[..., Any], given)
-    if inspect.isfunction(function) or inspect.ismethod(function):
-        return FunctionTool(function)
+    if not isinstance(given, type) and callable(given):
+        return FunctionTool(given)
     raise ConfigError(field="tools", problems=[f"{given!r} is no tool: give an AgentTool or a function"])
 
 

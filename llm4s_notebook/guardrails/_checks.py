@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from ..errors import ConfigError, Refused
+from ._fold import as_words
 
 
 class LengthCheck:
@@ -46,6 +47,10 @@ class RegexValidator:
     """Refuse a text in which the pattern is not found; anchor it to match the whole text.
 
     `must="not match"` turns it round: a text in which the pattern is found is refused.
+
+    The pattern is searched for as Python does it, which takes for ever where one repeats inside another over the same
+    characters, such as `(a+)+b` on a long run of a; interrupting the kernel ends it, cancelling the run does not. Write patterns
+    that cannot, or put a `LengthCheck` before it in a `sequence`.
     """
 
     def __init__(
@@ -79,28 +84,34 @@ class RegexValidator:
 
 
 class WordList:
-    """Refuse a text that contains one of these words, as whole words and in any case."""
+    """Refuse a text that contains one of these words, as whole words.
+
+    Case, width and composition make no difference, nor does what nobody sees between the letters or a letter of another script
+    that is drawn like a Latin one: STRASSE is "straße", and an accent may be part of its letter or behind it. Another accent
+    makes another word.
+    """
 
     def __init__(self, words: Iterable[str], *, name: str = "WordList", message: str | None = None) -> None:
         listed = [words] if isinstance(words, str) else list(words)
         strangers: list[object] = [word for word in listed if not isinstance(word, str)]  # pyright: ignore[reportUnnecessaryIsInstance]
         if strangers:
             raise ConfigError(field=name, problems=[f"{word!r} is no word" for word in strangers])
-        if not listed or any(not word.strip() for word in listed):
+        self._listed = {as_words(word): word.strip().lower() for word in reversed(listed)}
+        if not listed or "" in self._listed:
             raise ConfigError(field=name, problems=["at least one word is wanted, and none may be blank"])
         self.name = name
         self.words = tuple(listed)
         self.message = message
         # not \b: a listed word may begin or end with something that is no letter
-        found = "|".join(re.escape(word.strip()) for word in sorted(listed, key=len, reverse=True))
-        self._pattern = re.compile(rf"(?<!\w)(?:{found})(?!\w)", re.IGNORECASE)
+        found = "|".join(re.escape(word) for word in sorted(self._listed, key=len, reverse=True))
+        self._pattern = re.compile(rf"(?<!\w)(?:{found})(?!\w)")
 
     def __repr__(self) -> str:
         return f"WordList({len(self.words)} words)"
 
     async def check(self, text: str) -> str:
-        """Return the text as it is. Raises: Refused, naming the words found."""
-        found = list(dict.fromkeys(match.group().lower() for match in self._pattern.finditer(text)))
+        """Return the text as it is. Raises: Refused, naming the listed words that were found."""
+        found = list(dict.fromkeys(self._listed[match.group()] for match in self._pattern.finditer(as_words(text))))
         if found:
             raise Refused(self.message or f"inappropriate content: {', '.join(found)}")
         return text

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from urllib.parse import unquote
 
 from ..errors import ConfigError, Refused
-from ._fold import fold
+from ._fold import fold, latin
 from ._worker import in_worker
 
 _log = logging.getLogger("llm4s_notebook.guardrails")
@@ -39,6 +39,7 @@ _IN_WORDS = {
     ),
     "role change": (
         r"you are now (?:an?|the|free|acting|operating|playing|called|going to (?:act|be|play))",
+        rf"you are now {_FREE}",
         r"you are no longer (?:an?|bound|restricted|limited|required)",
         r"from now on you (?:are|will|must|shall|should|have to|only|always|never|ll|re)",
         r"from now on your (?:name|role|task|job|only|answers?|persona)",
@@ -74,8 +75,8 @@ class PromptInjectionDetector:
 
     Looked for are patterns, in English, of three sorts: instruction override ("ignore all previous instructions"), role change
     ("you are now …", and the marks of a chat template or transcript), and encoded payloads - either of these in base64, in
-    hexadecimal, percent-encoded, in ROT13 or in characters that nobody sees. Case, punctuation, line breaks, full-width letters
-    and characters without width make no difference.
+    hexadecimal, percent-encoded, in ROT13 or in characters that nobody sees. Case, punctuation, line breaks, full-width letters,
+    characters without width and letters of other scripts drawn like Latin ones make no difference.
 
     It is a list of patterns: a determined author gets past it, and a text about prompt injection does not. Refusals name the
     sort and never the text. There is nothing to fix, so `on_fail` has no "fix". Raises: ConfigError for a setting that is none.
@@ -111,7 +112,7 @@ class PromptInjectionDetector:
         return tuple(found)
 
     def _plain(self, text: str) -> dict[str, None]:
-        folded = fold(text).text
+        folded = latin(fold(text).text)
         words = " ".join(re.findall(r"\w+", folded.lower()))
         found = dict.fromkeys(sort for sort, pattern in self._words.items() if pattern.search(words))
         if self._marks.search(folded):

@@ -7,7 +7,7 @@ import re
 from typing import Literal, get_args
 
 from ..errors import ConfigError, Llm4sError, Refused, printable, text_of
-from ..models import ChatClient, ModelRequest, SystemMessage, UserMessage
+from ..models import AssistantMessage, ChatClient, ModelRequest, SystemMessage, UserMessage
 
 OnError = Literal["raise", "block"]
 
@@ -85,8 +85,21 @@ class LlmJudge:
             # of ours only what happened: where it was and what to do next is said by the error that this one ends the turn with
             told = error.what if isinstance(error, Llm4sError) else f"{type(error).__name__}: {text_of(error)}"
             raise JudgeFailed(f"the model of {self.name} could not be asked: {told}") from error
-        said = completion.message.content or ""
-        if completion.message.tool_calls or not _SCORE.fullmatch(said.strip()):
+        said = _text_of(completion)
+        if said is None:
+            raise JudgeFailed(f"the model of {self.name} gave a {type(completion).__name__} that holds no text")
+        if not _SCORE.fullmatch(said.strip()):
             shown = repr(said if len(said) <= _SHOWN else said[:_SHOWN] + "…")
             raise JudgeFailed(f"{self.name} wants one number from 0 to 1 and was answered {shown}")
         return float(said)
+
+
+def _text_of(completion: object) -> str | None:
+    """The answer's text, "" where it is calls; None where a client, which is not always typed, gave something else."""
+    message = getattr(completion, "message", None)
+    if not isinstance(message, AssistantMessage):
+        return None
+    content: object = message.content
+    if message.tool_calls or content is None:
+        return ""
+    return content if isinstance(content, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -23,7 +23,7 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="llm4s-hook")
 
 
-async def in_worker(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_worker(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Run the function in a worker thread with the caller's context variables; where there are no threads, right here.
 
     A thread cannot be stopped: when cancelled, this waits until the function is out, drops its result and then lets the
@@ -46,7 +46,7 @@ async def in_worker(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
         raise
 
 
-def _called(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def _called(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
     try:
         return function(*args, **kwargs)
     except (StopIteration, SystemExit, KeyboardInterrupt) as error:  # none of them may cross into an event loop

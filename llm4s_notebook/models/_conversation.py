@@ -24,6 +24,8 @@ def call_id_problems(calls: Sequence[ToolCall]) -> list[str]:
 def message_problems(message: AssistantMessage) -> list[str]:
     """What keeps a model's message from being stored: bad call ids, a blank answer without calls (1.3.5), or what JSON cannot hold."""
     text, calls = message.content, message.tool_calls
+    if text is not None and type(text) is not str and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
+        return [f"the text is of type {type(text).__name__}"]
     if not calls and (text is None or not text.strip()):
         return ["the answer is blank and has no tool calls"]
     problems = call_id_problems(calls) if calls else []

@@ -107,6 +107,20 @@ async def test_schema_valid_arguments_that_do_not_decode_are_an_error_result():
     assert ran == []
 
 
+async def test_a_raw_tools_type_takes_a_whole_valued_float_too():
+    """3.3.3, 3.2: what the schema lets pass for an integer is one, and what it does not is said in the same forms."""
+
+    class Typed(BaseModel):
+        n: int
+        names: list[str] = []
+
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "names": {"type": "array"}}}
+    made = schema_tool("typed", "", schema, lambda args, _context: f"{args.n!r}", arguments=Typed)
+    message = calls(call("c1", "typed", n=3.0), call("c2", "typed", n=3, names=["a", 1]))
+    result = await Agent("assistant", ScriptedClient(message, "done"), tools=made).run("go")
+    assert tool_texts(result.messages) == ["3", '{"error":"Invalid arguments for \'typed\': $.names[1]: expected string, got integer"}']
+
+
 async def test_the_tools_own_check_refuses():
     """TOOL-13: by raising, or by returning why."""
 

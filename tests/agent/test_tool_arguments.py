@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -174,6 +175,63 @@ def test_a_boolean_is_no_number_among_choices_and_the_other_way_round() -> None:
         "$.maybe: expected integer, got boolean",
         "$.inner.b: expected integer, got boolean",
     )
+
+
+class Share(Enum):
+    WHOLE = 1.0
+    MORE = 2.5
+
+
+class Mixed(Enum):
+    ONE = 1
+    TWO = "two"
+    NOTHING = None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "good", "wrong", "said"),
+    [
+        (Mixed, [1, 1.0, "two", None], True, "expected integer or string, got boolean"),
+        (Mixed, [], 3, '3 is not one of [1, "two", null]'),
+        (Share, [1, 1.0, 2.5], True, "expected number, got boolean"),
+        (Share, [], 3, "3 is not one of [1.0, 2.5]"),
+        (Literal[Rank.ONE], [1, 1.0], 2, "2 is not one of [1]"),
+        (Literal[True], [True], 1.0, "expected boolean, got number"),
+        (Literal[1] | str, [1, "1"], True, "expected integer or string, got boolean"),
+        (Literal[1, 2] | Literal["a"] | None, [2, "a", None], True, "expected integer or string, got boolean"),
+        (Literal[True, 2], [True, 2], 1, "1 is not one of [true, 2]"),
+    ],
+    ids=str,
+)
+def test_choices_of_any_kind_are_told_apart_as_json_tells_them(annotation: Any, good: list[Any], wrong: Any, said: str) -> None:
+    """3.3.3, 3.3.6, D20: by themselves, in a tuple and in a model's property."""
+
+    async def choose(x: Any, many: Any = (), named: Any = None) -> None: ...
+
+    choose.__annotations__.update(x=annotation, many=tuple[int, annotation], named=dict[str, annotation])
+    made = tool(choose)
+    for value in good:
+        got = made.decode({"x": value, "many": [0, value], "named": {"a": value}})
+        for one in (got["x"], got["many"][1], got["named"]["a"]):
+            plain = one.value if isinstance(one, Enum) else one
+            assert plain == value
+            assert isinstance(plain, bool) is isinstance(value, bool)
+    for name, given, path in (("x", wrong, "$.x"), ("many", [0, wrong], "$.many[1]"), ("named", {"a": wrong}, "$.named.a")):
+        with pytest.raises(InvalidArguments) as refused:
+            made.decode({"x": good[0] if good else 1, name: given})
+        assert str(refused.value) == f"{path}: {said}"
+
+
+def test_an_optional_item_of_a_tuple_may_be_null() -> None:
+    """3.3.6: and where it is something else, null is named."""
+
+    @tool
+    async def take(pair: tuple[int | None, str]) -> None:
+        """Take."""
+
+    assert take.decode({"pair": [None, "a"]})["pair"] == (None, "a")
+    with pytest.raises(InvalidArguments, match=r"\$.pair\[0\]: expected integer or null, got string"):
+        take.decode({"pair": ["x", "a"]})
 
 
 def test_missing_then_extra_then_nested_and_all_of_them() -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Optional, Union
 import pytest
 from pydantic import Field
 
-from llm4s_notebook.agent import InvalidArguments, tool
+from llm4s_notebook.agent import InvalidArguments, ToolContext, tool
 
 from .parameter_types import Address, Cat, Dog, Level, Person, Rank
 
@@ -185,6 +185,28 @@ def test_descriptions_come_from_the_docstring_whatever_its_style(text: str) -> N
     properties = spec.parameters["properties"]
     assert " ".join(properties["item"]["description"].split()) == "what to order, in full"
     assert properties["count"] == {"type": "integer", "default": 1, "description": "how many"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Weigh.\n\nParameters\n----------\nx, y : int\n    in kilograms\n", {"x": "in kilograms", "y": "in kilograms"}),
+        ("\n\n    Args:\n        x: first\n        y: second\n    ", {"x": "first", "y": "second"}),
+        ("Weigh.\n\nArgs:\n    `x`: quoted\n    y(int): close, {braced}: and all\n", {"x": "quoted", "y": "close, {braced}: and all"}),
+        ("Weigh.\n\n:param int x: typed\n:param y: plain\n", {"x": "typed", "y": "plain"}),
+        ("Weigh.\n\n@param x: epydoc\n", {"x": "epydoc", "y": None}),
+        ("Weigh.\n\n\tArgs:\n\t\tx: tabbed\n", {"x": "tabbed", "y": None}),
+        ("Weigh.\n\nArgs:\n    context: not an argument\n    other: nor that\n", {"x": None, "y": None}),
+    ],
+)
+def test_a_parameter_is_described_however_its_docstring_is_laid_out(text: str, told: dict[str, str | None]) -> None:
+    """D20."""
+
+    async def weigh(x: int, y: int, context: ToolContext) -> None: ...
+
+    weigh.__doc__ = text
+    properties = tool(weigh).spec.parameters["properties"]
+    assert {name: schema.get("description") for name, schema in properties.items()} == told
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, Optional, Union
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from datetime import date
+from enum import Enum
+from typing import Annotated, Any, ClassVar, Literal, Optional, Union
 
 import pytest
+from pydantic import BaseModel, Field
 
-from llm4s_notebook.agent import Agent, InvalidArguments, ToolContext, tool
+from llm4s_notebook.agent import Agent, AskingTool, InvalidArguments, ToolContext, ToolOutcome, tool
 from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.models import ScriptedClient, calls
 
@@ -19,6 +24,19 @@ from .support import call, tool_texts
 
 class NoSchema:
     pass
+
+
+class Pairs(Enum):
+    A = (1, 2)
+    B = 3
+
+
+class Days(Enum):
+    FIRST = date(2026, 1, 1)
+
+
+class Sized(BaseModel):
+    size: Literal["a", b"b"]
 
 
 @pytest.mark.parametrize(
@@ -33,6 +51,17 @@ class NoSchema:
         (ToolContext | str, "a ToolContext is handed in"),
         (list[ToolContext], "a ToolContext is handed in"),
         (dict[str, ToolContext | None], "a ToolContext is handed in"),
+        (type[int], "a class, which no JSON stands for"),
+        (Pairs, "the choice <Pairs.A: (1, 2)>: it is no text, number, boolean or null"),
+        (list[dict[str, Days]], "the choice <Days.FIRST: datetime.date(2026, 1, 1)>"),
+        (Literal[b"x"], "the choice b'x'"),
+        (Sized, "the choice b'b'"),
+        (Annotated[float, Field(le=float("inf"), ge=float("-inf"), json_schema_extra={"maximum": float("inf")})], "inf has no JSON form"),
+        (Enum("Odd", {"A": float("nan")}), "nan has no JSON form"),  # type: ignore[misc]  # made for its member
+        (ClassVar[int], "tells how a class is made"),
+        (Annotated[ClassVar[list[int]], "mine"], "tells how a class is made"),
+        (dataclasses.InitVar[int], "tells how a class is made"),
+        (dataclasses.KW_ONLY, "tells how a class is made"),
         ("Nowhere", "annotations cannot be read: name 'Nowhere' is not defined"),
         ("list[", "annotations cannot be read"),
     ],
@@ -133,6 +162,106 @@ async def test_a_context_is_handed_in_however_it_is_asked_for(annotation: Any, d
         made.decode({"text": "a", "where": None})
     result = await Agent("assistant", ScriptedClient(calls(call("c1", "made", text="a")), "done"), tools=made).run("go")
     assert tool_texts(result.messages) == ["a c1"]
+
+
+@pytest.mark.parametrize("default", [float("nan"), float("inf"), [1.0, float("-inf")], {"a": float("nan")}], ids=repr)
+async def test_a_default_that_is_no_json_is_not_told(default: Any) -> None:
+    """D20: what Python writes as NaN or Infinity is no JSON; the tool has its default all the same."""
+
+    async def made(x: Any) -> str:
+        return repr(x)
+
+    made.__defaults__ = (default,)
+    agent = Agent("assistant", ScriptedClient(calls(call("c1", "made")), "done"), tools=made)
+    result = await agent.run("go")
+    assert tool_texts(result.messages) == [repr(default)]
+    assert made_schema(made) == {"type": "object", "properties": {"x": {}}, "additionalProperties": False}
+
+
+def made_schema(function: Any) -> Any:
+    """A function's schema as plain JSON. Raises: ValueError where it is none."""
+    return json.loads(json.dumps(tool(function).spec.parameters, allow_nan=False))
+
+
+class Tagged(BaseModel):
+    share: float = float("inf")
+    kind: Literal["a", b"b"] = "a"
+
+
+class AskingOfNothing(AskingTool[Tagged, str, bool]):
+    name = "odd"
+
+    async def execute(self, args: Tagged, context: ToolContext) -> ToolOutcome:
+        raise NotImplementedError
+
+    async def resume(self, args: Tagged, question: str, answer: bool, context: ToolContext) -> ToolOutcome:
+        raise NotImplementedError
+
+
+def test_an_asking_tools_arguments_are_read_when_the_agent_is_made() -> None:
+    """D20, 3.1.4."""
+    with pytest.raises(ConfigError, match=r"arguments of tool 'odd': .* the choice b'b'"):
+        Agent("assistant", ScriptedClient(), tools=AskingOfNothing())
+
+
+def test_a_generator_is_no_tool() -> None:
+    """D20, D24: what it gives would be made of it nowhere, or on the loop."""
+
+    async def stream(x: int) -> AsyncIterator[int]:
+        yield x
+
+    def items(x: int) -> Iterator[int]:
+        yield x
+
+    @functools.wraps(items)
+    def collected(x: int) -> list[int]:
+        return list(items(x))
+
+    class Rows:
+        def __call__(self, x: int) -> Iterator[int]:
+            yield x
+
+    for made in (stream, items, functools.partial(items), Rows()):
+        with pytest.raises(ConfigError, match=r"it is a generator, which gives no result when it is called; return a value"):
+            tool(made)
+    assert tool(collected).decode({"x": 1}) == {"x": 1}
+
+
+async def test_a_partial_and_an_object_that_can_be_called_are_tools_too() -> None:
+    """D20: an argument that a partial was given is not the model's to give."""
+
+    async def send(to: str, text: str, context: ToolContext) -> str:
+        """Send it.
+
+        Args:
+            to: whom
+        """
+        return f"{to}: {text} {context.call_id}"
+
+    class Scale:
+        """Weigh."""
+
+        def __call__(self, level: "Level", function: int) -> str:  # noqa: UP037 - a name in quotes under test
+            return f"{level!r} {function}"
+
+    tools = [functools.partial(send, text="hi"), Scale()]
+    message = calls(call("c1", "send", to="ana"), call("c2", "Scale", level="low", function=3), call("c3", "send", to="ana", text="no"))
+    agent = Agent("assistant", ScriptedClient(message, "done"), tools=tools)
+    result = await agent.run("go")
+    sent, weighed, refused = tool_texts(result.messages)
+    assert (sent, weighed) == ("ana: hi c1", "<Level.LOW: 'low'> 3")
+    assert "$.text: property not allowed" in refused
+    made, scale = tool(tools[0]), tool(tools[1])
+    assert (made.name, made.description, list(made.spec.parameters["properties"])) == ("send", "Send it.", ["to"])
+    assert (scale.name, scale.description) == ("Scale", "Weigh.")
+    assert tool(functools.partial(send, "ana", text="hi")).spec.parameters["properties"] == {}
+
+
+@pytest.mark.parametrize("odd", [int, NoSchema, 5, "send"], ids=str)
+def test_what_is_no_function_is_no_tool(odd: Any) -> None:
+    """3.1.4: a class makes an object; whether that is what was meant cannot be told."""
+    with pytest.raises(ConfigError, match="is no tool: give an AgentTool or a function"):
+        Agent("assistant", ScriptedClient(), tools=[odd])
 
 
 async def test_several_parameters_may_ask_for_it() -> None:

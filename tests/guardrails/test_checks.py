@@ -42,6 +42,7 @@ async def test_a_missing_bound_is_none():
         (lambda: RegexValidator("a", must="maybe"), "must is"),
         (lambda: WordList([]), "at least one word"),
         (lambda: WordList(["a", " "]), "none may be blank"),
+        (lambda: WordList(["\u200b\u00ad"]), "none may be blank"),
         (lambda: WordList(["a", 5]), "5 is no word"),  # type: ignore[list-item]
     ],
 )
@@ -71,6 +72,48 @@ async def test_listed_words_are_refused_as_whole_words_in_any_case(text: str):
         return
     with pytest.raises(Refused, match="inappropriate content"):
         await words.check(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("stra\u00dfe", "STRASSE"),
+        ("strasse", "Stra\u00dfe"),
+        ("\u03c3\u03b1\u03c2", "\u03a3\u0391\u03a3"),  # the Greek s has two small forms
+        ("\u0130zmir", "izmir and IZMIR"),  # the dotted capital
+        ("\ufb01sh", "FISH"),  # a ligature
+        ("fish", "\uff46\uff49\uff53\uff48"),  # full width
+        ("caf\u00e9", "cafe\u0301!"),  # the accent behind its letter
+        ("cafe\u0301", "CAF\u00c9"),
+        ("fish", "f\u200bi\u00ads\u2060h"),  # nothing that is seen
+        ("fi\ufe0fsh", "fish"),
+        ("fish", "f\u0456sh"),  # a letter of another script that looks the same
+        ("two words", "two\u00a0 \nWORDS"),
+        ("e-mail", "e\u2011mail"),
+        ("fish", "fish\u2122"),  # a sign that is no letter of the word
+    ],
+)
+async def test_a_listed_word_is_found_however_it_is_written(word: str, text: str):
+    """6.3, 6.3.6: and the refusal names it as it was listed."""
+    with pytest.raises(Refused) as refused:
+        await WordList(["other", word]).check(f"well, {text}")
+    assert refused.value.reason == f"inappropriate content: {word.lower()}"
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("bad", "b\u00e4d"),  # another letter, whichever way it is composed
+        ("bad", "ba\u0308d"),
+        ("\u0915\u0932", "\u0915\u0941\u0932"),  # a vowel sign makes another word of it
+        ("cop", "\u0441\u043e\u0440"),  # a word in another script, whose letters are drawn alike
+        ("fish", "fishes, catfish, fish_1, fish\u00b2"),
+        ("two words", "twowords"),
+    ],
+)
+async def test_another_word_is_not_taken_for_a_listed_one(word: str, text: str):
+    """6.3."""
+    assert await WordList([word]).check(text) == text
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}', "null", "[]", '"x"', "9" * 10_000, "-0.5e400", '"\ud800"'])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llm4s_notebook.guardrails._fold import COVERED, fold
+from llm4s_notebook.guardrails._fold import COVERED, fold, latin
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,22 @@ def test_a_covered_stretch_is_one_character_whatever_its_length():
     assert one.text == other.text == f"ab{COVERED}cd"
     assert one.origin(2, 3) == (2, 8)
     assert fold("xy", [(0, 1), (1, 2)]).text == COVERED * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("plain", "plain"),
+        ("p\u0430ypal \u0421at", "paypal Cat"),
+        ("\u03bfne, tw\u03bf", "one, two"),
+        (
+            "\u043c\u043e\u0441\u043a\u0432\u0430 \u0441\u043e\u0440",
+            "\u043c\u043e\u0441\u043a\u0432\u0430 \u0441\u043e\u0440",
+        ),  # no Latin letter
+        ("x\u0436\u0430", "x\u0436\u0430"),  # a letter that is like none
+        ("caf\u00e9", "caf\u00e9"),
+    ],
+)
+def test_letters_drawn_alike_are_read_as_latin_in_words_that_mix_them(text: str, read: str):
+    """6.3.6."""
+    assert latin(text) == read

@@ -9,7 +9,17 @@ import pytest
 
 from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.guardrails import JudgeFailed, LlmJudge, Refused
-from llm4s_notebook.models import AssistantMessage, Completion, ModelRequest, ScriptedClient, SystemMessage, ToolCall, UserMessage, calls
+from llm4s_notebook.models import (
+    AssistantMessage,
+    Completion,
+    ModelRequest,
+    ScriptedClient,
+    SystemMessage,
+    ToolCall,
+    Usage,
+    UserMessage,
+    calls,
+)
 
 
 async def test_a_score_at_the_threshold_passes_and_one_below_is_refused():
@@ -69,6 +79,20 @@ async def test_anything_else_is_no_verdict_and_never_a_pass(said: Any):
     assert len(str(failed.value)) < 300
     with pytest.raises(Refused, match=r"^LlmJudge gave no verdict"):
         await LlmJudge(ScriptedClient(said), threshold=0, on_error="block").check("text")
+
+
+@pytest.mark.parametrize("given", [None, 0.9, "0.9", Completion(AssistantMessage(0.9), Usage(1, 1), "m")], ids=repr)  # type: ignore[arg-type]
+async def test_a_client_that_gives_no_message_gives_no_verdict(given: Any):
+    """6.3.9: clients are not always typed; a reviewer is asked all the same."""
+
+    class Odd:
+        async def complete(self, request: ModelRequest) -> Any:
+            return given
+
+    with pytest.raises(JudgeFailed, match="holds no text"):
+        await LlmJudge(Odd(), threshold=0).check("text")
+    with pytest.raises(Refused, match=r"^LlmJudge gave no verdict"):
+        await LlmJudge(Odd(), threshold=0, on_error="block").check("text")
 
 
 async def test_a_model_that_cannot_be_asked_gives_no_verdict():
