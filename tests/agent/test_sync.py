@@ -134,6 +134,7 @@ def test_an_interrupt_while_waiting_cancels_the_turn():
         import asyncio, json, os, signal, threading
         from llm4s_notebook import Agent, ScriptedClient, tool, calls, ToolCall, Unfinished
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts a shell's background job has it ignored, and so its children
         entered = threading.Event()
         times = []
 
