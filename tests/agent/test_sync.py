@@ -64,7 +64,7 @@ def test_from_a_cell_of_a_running_loop_and_from_its_callbacks():
             "Work."
             if not context.approved:
                 return NeedsApproval("check")
-            async with asyncio.timeout(5), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(30), asyncio.TaskGroup() as group:
                 group.create_task(asyncio.sleep(0.01))
             return "worked"
 

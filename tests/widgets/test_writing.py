@@ -112,12 +112,17 @@ async def test_every_widget_of_a_session_is_sent_the_same_pieces(front: FakeFron
     assert welcome["live"] == front.document(second)["live"]
     assert welcome["live"]["messages"][0]["text"].startswith("00-00 ")
     before = len(front.messages)
+
+    def pieces() -> dict[str, list[Any]]:
+        sent: dict[str, list[Any]] = {first.model_id: [], second.model_id: []}
+        for model, message in front.messages[before:]:
+            if message["kind"] == "live":
+                sent[model].append(message)
+        return sent
+
     client.go.release()
-    await asyncio.sleep(0.3)
-    sent: dict[str, list[Any]] = {first.model_id: [], second.model_id: []}
-    for model, message in front.messages[before:]:
-        if message["kind"] == "live":
-            sent[model].append(message)
+    await until(lambda: all(pieces().values()))
+    sent = pieces()
     assert sent[first.model_id] == sent[second.model_id] != []
     assert sent[first.model_id][0]["number"] == welcome["live"]["number"] + 1
     for _ in range(GROUPS):
