@@ -46,7 +46,7 @@ async def test_from_a_thread_while_the_main_loop_runs():
 
 def _in_a_process(code: str) -> Any:
     """Run code in a process of its own, since nest_asyncio patches the whole one; its last line of output is JSON."""
-    made = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
+    made = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=120, check=False)
     assert made.returncode == 0, made.stderr
     return json.loads(made.stdout.strip().splitlines()[-1])
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import cProfile
 import gc
 import json
-import pstats
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+from counting import counted_calls
 from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunBudgets, RunConfig, StateKey, Suspended
 
@@ -23,15 +22,13 @@ DONE = StateKey.appending("done", int)
 
 def calls(work: Callable[[], Awaitable[Any]]) -> int:
     """Function calls made by a coroutine, its loop's own included."""
-    profile = cProfile.Profile()
 
-    async def measured() -> None:
-        profile.enable()
-        await work()
-        profile.disable()
+    async def measured() -> int:
+        with counted_calls() as made:
+            await work()
+        return made.total
 
-    asyncio.run(measured())
-    return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]  # set by its constructor
+    return asyncio.run(measured())
 
 
 def many() -> CompiledGraph[list[int], list[int]]:

@@ -140,5 +140,5 @@ def test_a_loop_that_is_closed_in_the_middle_leaves_no_noise(limit: int) -> None
     """R8.5: whoever is collected with their loop has nobody to tell that they are out, and begins nobody. In a process of its own, where
     nothing else is collected."""
     command = [sys.executable, "-m", "tests.graph.closed_loop", str(limit)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("collected True\n", "", 0)

@@ -246,7 +246,7 @@ def test_one_client_serves_several_loops_and_threads(server: ProviderServer) -> 
     heard: list[str | None] = asyncio.run(twice()) + asyncio.run(twice())
     thread = threading.Thread(target=lambda: heard.extend(asyncio.run(twice())))
     thread.start()
-    thread.join(timeout=30)
+    thread.join(timeout=120)
     assert heard == ["hello"] * 6
 
 
@@ -257,7 +257,7 @@ def test_a_loop_that_ends_closes_its_connections(dialect: Dialect, server: Provi
     for _ in range(3):
         assert asyncio.run(client.complete(REQUEST)).message.content == "hello"
         served = newest(server)
-        served.join(10)
+        served.join(30)
         assert not served.is_alive()
     assert len(client._connections._opened) == 1  # pyright: ignore[reportPrivateUsage]  # loops that are over do not pile up
 
@@ -274,7 +274,7 @@ async def test_a_client_that_nobody_holds_has_left_the_server(dialect: Dialect, 
     del client
     gc.collect()
     assert await client_of(dialect, server).complete(REQUEST)
-    await asyncio.to_thread(served.join, 10)
+    await asyncio.to_thread(served.join, 30)
     assert not served.is_alive()
 
 
@@ -291,7 +291,7 @@ async def test_the_end_of_a_block_closes_the_clients_connections(server: Provide
     with pytest.raises(ProviderFailed):
         await asked_twice()
     served = newest(server)
-    await asyncio.to_thread(served.join, 10)
+    await asyncio.to_thread(served.join, 30)
     assert not served.is_alive()
     server.script(OPENAI.reply(HELLO, stream=False))
     async with client:
@@ -318,7 +318,7 @@ async def test_a_closed_client_has_left_the_server_and_may_be_used_again(server:
             served = newest(server)
             assert served.is_alive()
             await client.aclose()
-            await asyncio.to_thread(served.join, 10)
+            await asyncio.to_thread(served.join, 30)
             assert not served.is_alive()
         await client.aclose()
 
