@@ -71,7 +71,8 @@ async def written(front: FakeFrontEnd, before: int) -> tuple[list[int], list[int
                 if model == console.model_id and message["kind"] == "live" and message["number"] > number:
                     text += "".join(piece["text"] for piece in message["pieces"])
         if group == 0:
-            await asyncio.sleep(0.6)  # until what the turn has stored so far is drawn
+            await until(lambda: _is_drawn(front.document(console)))
+            await asyncio.sleep(0.6)
             sent.clear()
     measured = list(sent)
     client.go.release()
@@ -79,6 +80,12 @@ async def written(front: FakeFrontEnd, before: int) -> tuple[list[int], list[int
     front.receive = receive
     console.close()
     return [size for kind, size in measured if kind == "custom"], [size for kind, size in measured if kind == "update"], text
+
+
+def _is_drawn(document: dict[str, Any]) -> bool:
+    """Whether what the turn has stored so far, and the node that runs, is in the document; a further one has no reason."""
+    messages, run = document["messages"], document["run"]
+    return bool(messages) and messages[-1]["text"] == "write" and run is not None and run["nodes"] != []
 
 
 async def test_bytes_per_delta_do_not_grow_with_the_thread(front: FakeFrontEnd) -> None:
