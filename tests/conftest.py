@@ -5,6 +5,14 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# What hypothesis draws is the same on every machine and every day, and however slow a machine is, no example is too slow.
+# `--hypothesis-profile explore` draws anew.
+_UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", _UNTIMED, derandomize=True)
+settings.register_profile("explore", _UNTIMED, derandomize=False)
+settings.load_profile("steady")
 
 collect_ignore = ["benchmarks"]  # they measure, and need packages that the project does not
 

@@ -56,4 +56,4 @@ class Forks:
             yield cls(process)
             assert process.stdin is not None
             process.stdin.close()
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0

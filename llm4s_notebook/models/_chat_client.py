@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import threading
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import ConfigError
 from ._client import Completion, Delta, ModelRequest, ToolCallDelta
+from ._connections import Connections
 from ._conversation import message_problems
 from ._google import responses_opened
 from ._json import Json, compact
@@ -22,7 +22,6 @@ from ._retrying import Retry, tell_retry
 
 if TYPE_CHECKING:
     from pydantic_ai import messages as theirs
-    from pydantic_ai.models import Model
 
 
 def chat_client(model: str, **options: Any) -> ProviderClient:
@@ -55,8 +54,7 @@ class ProviderClient:
         self._provider = provider
         self._name = name
         self._access = access
-        self._models: dict[asyncio.AbstractEventLoop, Model[Any]] = {}
-        self._lock = threading.Lock()
+        self._connections = Connections(lambda: provider.make(name, access))
         self._sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
         self._chance: Callable[[], float] = random.random
 
@@ -95,7 +93,7 @@ class ProviderClient:
         checked = Options.of(kept)
         self._provider.check(kept)
         other = ProviderClient(self._provider, self._name, self._access, checked)
-        other._models, other._lock = self._models, self._lock
+        other._connections = self._connections
         other._sleep, other._chance = self._sleep, self._chance
         return other
 
@@ -133,19 +131,24 @@ class ProviderClient:
             yield Delta(again=True)
 
     async def aclose(self) -> None:
-        """Close the connections of the loop that this is called on; the client may be used again."""
-        with self._lock:
-            model = self._models.pop(asyncio.get_running_loop(), None)
-        if model is not None:
-            async with model:
-                pass  # the library closes what it opened when it is left
+        """Close the connections of the loop that this is called on; the client may be used again.
+
+        The end of `async with client:` does the same. Left undone, the connections are closed when the loop ends, as asyncio.run ends it.
+        """
+        await self._connections.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     async def _attempt(self, request: ModelRequest, attempt: int) -> Completion | Failure:
         from pydantic_ai import direct
 
         try:
             response = await direct.model_request(
-                self._model(),
+                await self._connections.model(),
                 sent_messages(request.messages, marks_errors=self._provider.marks_errors),
                 model_settings=self._settings(),
                 model_request_parameters=sent_tools(request.tools),
@@ -161,7 +164,7 @@ class ProviderClient:
             with responses_opened() as opened:
                 response = await stack.enter_async_context(
                     direct.model_request_stream(
-                        self._model(),
+                        await self._connections.model(),
                         sent_messages(request.messages, marks_errors=self._provider.marks_errors),
                         model_settings=self._settings(),
                         model_request_parameters=sent_tools(request.tools),
@@ -197,17 +200,6 @@ class ProviderClient:
 
     def _settings(self) -> Any:
         return self.options.settings()
-
-    def _model(self) -> Model[Any]:
-        """The library's model for this loop: its connections belong to the loop that opened them (D23)."""
-        loop = asyncio.get_running_loop()
-        with self._lock:
-            model = self._models.get(loop)
-            if model is None:
-                for over in [other for other in self._models if other.is_closed()]:
-                    del self._models[over]
-                model = self._models[loop] = self._provider.make(self._name, self._access)
-        return model
 
 
 def _piece(event: object, calls: dict[int, ToolCallDelta]) -> Delta | None:

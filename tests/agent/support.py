@@ -263,8 +263,8 @@ def last_answer(result: AgentResult) -> str | None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until it holds; fail when it does not hold for ten seconds."""
-    async with asyncio.timeout(10):
+    """Wait until it holds; fail when it does not come to hold."""
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - the condition is somebody else's, with no event to wait for
             await asyncio.sleep(0.001)
 

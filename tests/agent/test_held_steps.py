@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -195,24 +197,33 @@ async def test_a_turn_over_its_budget_is_left_for_recover(store: Checkpointer):
     assert (await agent.recover("t")).status == Completed("done")
 
 
-async def test_a_turn_over_its_time_is_left_for_recover(store: Checkpointer):
+async def test_a_turn_over_its_time_is_left_for_recover(store: Checkpointer, monkeypatch: pytest.MonkeyPatch):
     """5.3.5, 2.4.8: the call that took too long runs again, its sibling does not."""
-    import asyncio
-
     ran: list[str] = []
+    loop = asyncio.get_running_loop()
+    over: list[Callable[[], object]] = []
+    call_later = loop.call_later
+
+    def later(delay: float, callback: Callable[..., object], *arguments: Any, **options: Any) -> asyncio.TimerHandle:
+        if delay == 3600:
+            over.append(lambda: callback(*arguments))
+        return call_later(delay, callback, *arguments, **options)
+
+    monkeypatch.setattr(loop, "call_later", later)
 
     @tool
     async def work(which: str) -> str:
-        """Hang once on b."""
+        """Hang once on b; the run's time is over soon after it has come that far, and not before."""
         ran.append(which)
         if ran.count("b") == 1 and which == "b":
+            call_later(0.1, over.pop())
             await asyncio.Event().wait()
         return which
 
     client = ScriptedClient(calls(call("c1", "work", which="a"), call("c2", "work", which="b")), "done")
     agent = Agent("assistant", client, tools=work, runtime=store)
     with pytest.raises(DeadlineExceeded):
-        await agent.run("go", thread_id="t", config=RunConfig(budgets=RunBudgets(timeout=0.2)))
+        await agent.run("go", thread_id="t", config=RunConfig(budgets=RunBudgets(timeout=3600)))
     done = await agent.recover("t")
     assert tool_texts(done.messages) == ["a", "b"]
     assert (ran.count("a"), ran.count("b")) == (1, 2)

@@ -292,18 +292,21 @@ async def test_cancelling_the_run_stops_a_retrying_tool_wrapper(store: Checkpoin
 async def test_a_wrappers_own_timeout_may_try_again():
     """3.4: only a cancelled run or call is never started again; a wrapper's timeout is its own business."""
     starts: list[int] = []
+    limits: list[asyncio.Timeout] = []
 
     @tool
     async def slow() -> str:
-        """Slow the first time."""
+        """Slow the first time: its time is over while it waits, and not before it has begun."""
         starts.append(1)
         if len(starts) == 1:
+            limits[0].reschedule(asyncio.get_running_loop().time())
             await asyncio.Event().wait()
         return "fast"
 
     async def impatient(_request: Any, _context: Any, next: Any) -> Any:
         try:
-            async with asyncio.timeout(0.01):
+            async with asyncio.timeout(None) as limit:
+                limits.append(limit)
                 return await next()
         except TimeoutError:
             return await next()
@@ -364,7 +367,7 @@ async def test_a_plain_tool_runs_in_a_worker_thread_and_sees_its_cancellation():
 
     agent = Agent("assistant", ScriptedClient(calls(call("c1", "work")), "done"), tools=work, runtime=InMemoryCheckpointer())
     run = await agent.start("go", thread_id="t")
-    await asyncio.to_thread(entered.wait, 10)
+    await asyncio.to_thread(entered.wait, 30)
     run.cancel()
     with pytest.raises(RunCancelled):
         await run

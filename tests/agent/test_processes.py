@@ -93,7 +93,7 @@ def test_a_process_killed_right_after_it_told_what_waits_loses_nothing(desk: Des
     process = desk.start("killed")
     told = json.loads(line(process))
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     assert process.returncode == -signal.SIGKILL
     assert desk.step("look")["pending"] == told["pending"]
     assert desk.step("resume")["pending"]
@@ -110,7 +110,7 @@ async def test_a_process_killed_inside_an_approved_tool_is_recovered_without_ask
     process = desk.start("slow")
     assert await asyncio.to_thread(line, process) == "deploying"
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=120)
     async with SqliteCheckpointer(desk.folder / "threads.db") as store:
         made = release.agent(store, desk.folder / "notes")
         recovered = await made.recover("t")

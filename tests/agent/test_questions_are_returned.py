@@ -76,7 +76,7 @@ async def raising_instead(request: Any, _context: Any, next: Any) -> Any:
 
 async def falling_back(request: Any, _context: Any, next: Any) -> Any:
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await next(request)
     except BaseException:
         return await next(request)

@@ -119,7 +119,7 @@ async def test_text_is_heard_while_the_model_still_speaks() -> None:
     client = Held()
     run = await Agent("assistant", client, stream=True).start("go", thread_id="t")
     heard: list[Any] = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         async for event in run.agent_events():
             heard.append(event)
             if event == told.TextDelta(1, "first "):
@@ -341,7 +341,7 @@ async def test_a_run_whose_store_fails_ends_its_events() -> None:
         return "answer"
 
     run = await Agent("assistant", ScriptedClient(fill), runtime=store).start("go", thread_id="t")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         heard = [type(record.event).__name__ async for record in run.events()]
     assert heard[0] == "RunStarted"
     with pytest.raises(CheckpointWriteFailed):

@@ -246,6 +246,7 @@ class Interrupting:
     def call(self, work: Callable[[], Any]) -> bool:
         """True if it was interrupted."""
         before = sys.gettrace()
+        gc.disable()  # an interrupt in the finalizer of a store that another test left would reach nobody
         sys.settrace(self.trace)
         try:
             work()
@@ -253,6 +254,7 @@ class Interrupting:
             return True
         finally:
             sys.settrace(before)
+            gc.enable()
         return False
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 COMMAND = [sys.executable, "-m", "llm4s_notebook"]
 
 
-def run_command(folder: Path, *arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+def run_command(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
     """Run one command to its end in ``folder`` (seconds)."""
     return subprocess.run([*COMMAND, *arguments], cwd=folder, env=_environment(folder), capture_output=True, text=True, timeout=timeout)
 

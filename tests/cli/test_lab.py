@@ -68,14 +68,14 @@ def test_a_taken_port_gives_the_next_and_the_printed_address_answers(tmp_path: P
             assert LESSON in address
             assert printed.count("token=") == 1  # said once, not once more by the server itself
             assert f":{port}/" not in address
-            with urllib.request.urlopen(address, timeout=30) as page:
+            with urllib.request.urlopen(address, timeout=120) as page:
                 assert page.status == 200
             lesson = address.replace("/lab/tree/", "/api/contents/")
-            with urllib.request.urlopen(lesson, timeout=30) as answer:
+            with urllib.request.urlopen(lesson, timeout=120) as answer:
                 cells = json.load(answer)["content"]["cells"]
             assert all(cell["metadata"]["trusted"] for cell in cells if cell["cell_type"] == "code")  # else a reload loses the widgets
             process.send_signal(stop)
-            assert process.wait(30) == 0
+            assert process.wait(120) == 0
     assert (tmp_path / "mine" / LESSON).read_bytes() == shipped_lessons()[LESSON]
 
 
@@ -89,7 +89,7 @@ def test_a_changed_lesson_is_kept_and_the_person_told(tmp_path: Path) -> None:
         assert f"{LESSON}: kept, you have changed it" in printed
         assert "No browser can be opened" not in printed  # none was asked for
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
     assert (tmp_path / "mine" / LESSON).read_text() == "my own"
 
 

@@ -27,7 +27,7 @@ def told(outcome: object) -> list[list[Any]] | None:
 def fresh(path: Path, answer: str | None = None) -> dict[str, Any]:
     """Ask such a process: what waits there, what its list of threads says, and, after answering, the outcome and who ran it."""
     command = [sys.executable, "-m", "tests.graph.fresh", str(path), *([answer] if answer is not None else [])]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     said: dict[str, Any] = json.loads(done.stdout)
     return said

@@ -17,7 +17,8 @@ def broken() -> StoreUnavailable:
 class Failing:
     """Counts commits; while `dead`, every write raises `error`. `commits` holds what was applied, in order.
 
-    `slow` holds commits back until it is set; `before_claim` is awaited once, between a call's reading of the thread and its claim;
+    `slow` holds commits back until it is set, and `held` counts them;
+    `before_claim` is awaited once, between a call's reading of the thread and its claim;
     `on_renewal` is called by each renewal, with how many there were; with `keeps_claims` a dead store takes no claim back either.
     """
 
@@ -27,6 +28,7 @@ class Failing:
         self.error: BaseException = broken()
         self.commits: list[Commit] = []
         self.slow: asyncio.Event | None = None
+        self.held = 0
         self.before_claim: Callable[[], Awaitable[object]] | None = None
         self.renewals = 0
         self.on_renewal: Callable[[int], object] | None = None
@@ -67,6 +69,7 @@ class Failing:
     async def commit(self, thread_id: str, commit: Commit) -> tuple[EventRecord, ...]:
         self._check()
         if self.slow is not None:
+            self.held += 1
             await self.slow.wait()
             self._check()
         done = await super().commit(thread_id, commit)  # type: ignore[misc]

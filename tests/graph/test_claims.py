@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import subprocess
 import sys
@@ -244,8 +243,7 @@ async def test_what_a_run_leaves_is_freed_at_once(store: Checkpointer, kind: str
         assert isinstance(outcome, Suspended) == (kind == "suspended")
         await runtime.aclose()
         del handle, outcome, runtime
-        await asyncio.sleep(0)
-        assert gone() is None
+        await until(lambda: gone() is None)  # a worker thread may just be letting go of it
     finally:
         gc.enable()
 
@@ -286,7 +284,7 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 
 def test_a_forked_child_renews_its_own_claims() -> None:
     """D8: on a store in memory that it was born with; the thread that renewed before was not."""
-    assert subprocess.run([sys.executable, "-c", _FORKED], check=False, timeout=60).returncode == 0
+    assert subprocess.run([sys.executable, "-c", _FORKED], check=False, timeout=120).returncode == 0
 
 
 async def test_a_store_that_cannot_be_looked_up_has_its_claims_renewed_too() -> None:

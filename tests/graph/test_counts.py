@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import cProfile
-import pstats
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from counting import counted_calls
 from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.graph import (
     Command,
@@ -53,15 +52,13 @@ def cycle(length: int) -> CompiledGraph[None, int]:
 
 def calls(work: Any) -> int:
     """Function calls made by a coroutine, its loop's own included."""
-    profile = cProfile.Profile()
 
-    async def measured() -> None:
-        profile.enable()
-        await work()
-        profile.disable()
+    async def measured() -> int:
+        with counted_calls() as made:
+            await work()
+        return made.total
 
-    asyncio.run(measured())
-    return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
+    return asyncio.run(measured())
 
 
 def test_a_superstep_in_memory_makes_few_calls() -> None:
@@ -282,11 +279,9 @@ def test_answering_one_of_many_costs_the_same_for_ten_and_for_a_thousand() -> No
 
         async def answer() -> None:
             await prepare()
-            profile = cProfile.Profile()
-            profile.enable()
-            await (await runtime.resume("t", made.graph, {"1.5": True}))
-            profile.disable()
-            totals.append(int(pstats.Stats(profile).total_calls))  # type: ignore[attr-defined]
+            with counted_calls() as calls:
+                await (await runtime.resume("t", made.graph, {"1.5": True}))
+            totals.append(calls.total)
 
         totals: list[int] = []
         asyncio.run(answer())
@@ -322,12 +317,10 @@ async def test_a_warm_answer_asks_little_of_its_file(tmp_path: Path, count: int)
         assert asked_for.count("COMMIT") == 2
         assert not [one for one in ran if one.startswith("SELECT")]
         assert len(asked_for) <= 15
-        profile = cProfile.Profile()
-        profile.enable()
-        for id in waiting[4:7]:
-            await answer(id)
-        profile.disable()
-        assert int(pstats.Stats(profile).total_calls) / 3 <= 580  # type: ignore[attr-defined]
+        with counted_calls() as calls:
+            for id in waiting[4:7]:
+                await answer(id)
+        assert calls.total / 3 <= 580
 
 
 def test_a_question_and_an_answer_among_a_thousand_make_few_calls() -> None:

@@ -139,7 +139,7 @@ async def test_async_tasks_run_ahead_of_commits_and_events_do_not(failing: Faili
             heard.append(record.event)
 
     listener = asyncio.create_task(listen())
-    await until(lambda: made.ran["end"])
+    await until(lambda: made.ran["end"] and heard)
     await asyncio.sleep(0.01)
     assert not handle.done
     assert heard == [events.RunStarted()]
@@ -223,6 +223,7 @@ async def test_an_outcome_is_durable_before_it_is_visible(failing: FailingStore,
 
         listening = asyncio.create_task(listen())
         made.delays["slow"].set()
+        await until(lambda told=told: bool(told))
         await asyncio.sleep(0.02)
         assert not handle.done
         assert handle.status is RunStatus.RUNNING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -22,26 +23,26 @@ from .test_hostile_store import nothing_imported
 
 LARGE = "x" * 400_000
 LOCK = """
-import sqlite3, sys, time
+import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute("BEGIN IMMEDIATE")
 print("locked", flush=True)
-sys.stdin.readline() if sys.argv[2] == "0" else time.sleep(float(sys.argv[2]))
+sys.stdin.readline()
 connection.execute("ROLLBACK")
 """
 
 
 @contextmanager
-def locked(file: Path, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """Another process holds the write lock for so long; zero: until it is told."""
-    command = [sys.executable, "-c", LOCK, str(file), f"{seconds:g}"]
+def locked(file: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process holds the write lock until its stdin is closed, which the end of the block does too."""
+    command = [sys.executable, "-c", LOCK, str(file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdin is not None
         assert process.stdout.readline() == "locked\n"
         yield process
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
 
 
 async def asked(file: Path) -> Fan:
@@ -74,16 +75,20 @@ async def test_a_lock_held_elsewhere_for_three_seconds_is_waited_for(tmp_path: P
     """R6.42: an answer given meanwhile is taken, and the run ends as if nothing had been."""
     file = tmp_path / "t.db"
     made = await asked(file)
-    async with SqliteCheckpointer(file, busy_timeout=20) as store:
+    async with SqliteCheckpointer(file, busy_timeout=60) as store:
         runtime = GraphRuntime(store)
         held = await runtime.pending("t", made.graph)
-        with locked(file, 3):
+        with locked(file) as process:
             impatient = sqlite3.connect(file, timeout=0, isolation_level=None)
             with pytest.raises(sqlite3.OperationalError, match="locked"):
                 impatient.execute("BEGIN IMMEDIATE")
             impatient.close()
-            handle = await runtime.resume("t", made.graph, {ids(held)[0]: True})
-            assert output(await handle) == ["planned", "A", "ask:True", "summ"]
+            resuming = asyncio.create_task(runtime.resume("t", made.graph, {ids(held)[0]: True}))
+            await asyncio.sleep(3)
+            assert not resuming.done()
+            assert process.stdin is not None
+            process.stdin.close()
+            assert output(await (await resuming)) == ["planned", "A", "ask:True", "summ"]
 
 
 async def test_a_lock_held_longer_than_the_timeout_is_an_error_and_changes_nothing(tmp_path: Path) -> None:
@@ -94,7 +99,7 @@ async def test_a_lock_held_longer_than_the_timeout_is_an_error_and_changes_nothi
         runtime = GraphRuntime(store)
         held = await runtime.pending("t", made.graph)
         before = await trace(store)
-        with locked(file, 0):
+        with locked(file):
             with pytest.raises(CheckpointWriteFailed) as caught:
                 await runtime.resume("t", made.graph, {ids(held)[0]: True})
             assert isinstance(caught.value.__cause__, StoreUnavailable)
@@ -145,10 +150,11 @@ async def test_a_read_only_file_is_refused_with_a_way_out(tmp_path: Path) -> Non
     await asked(file)
     content = file.read_bytes()
     script = (
-        "import os, sys\n"
-        "os.getuid() == 0 and os.setuid(65534)\n"
+        "import asyncio, os, sys\n"
         "from llm4s_notebook.checkpoint import SqliteCheckpointer\n"
         "from llm4s_notebook.errors import StoreUnavailable\n"
+        "asyncio.run(SqliteCheckpointer(sys.argv[2]).aclose())\n"  # what a first store imports may lie where only root reads
+        "os.getuid() == 0 and os.setuid(65534)\n"
         "try:\n    SqliteCheckpointer(sys.argv[1])\n"
         "except StoreUnavailable as error:\n    print(error.reason, '|', error.next_step)\n"
     )
@@ -158,9 +164,8 @@ async def test_a_read_only_file_is_refused_with_a_way_out(tmp_path: Path) -> Non
             folder.chmod(folder.stat().st_mode | 0o055)
     tmp_path.chmod(0o777)  # noqa: ASYNC240 - nothing else runs
     file.chmod(0o444)
-    warm = "import llm4s_notebook.checkpoint, llm4s_notebook.checkpoint._sqlite, llm4s_notebook.errors\n"
     done = subprocess.run(  # noqa: ASYNC221 - nothing else runs
-        [sys.executable, "-c", warm + script, str(file)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, str(file), str(tmp_path / "first.db")], capture_output=True, text=True, check=False
     )
     assert "read-only" in done.stdout, done.stderr
     assert "writable" in done.stdout

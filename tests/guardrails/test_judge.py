@@ -60,12 +60,12 @@ async def test_a_cancelled_check_waits_for_its_thread_and_drops_the_result():
 
         def check(self, text: str) -> str:
             entered.set()
-            leave.wait(10)
+            leave.wait(30)
             left.set()
             return text
 
     task = asyncio.create_task(check(Slow(), "hi"))
-    await asyncio.to_thread(entered.wait, 10)
+    await asyncio.to_thread(entered.wait, 30)
     task.cancel()
     await asyncio.sleep(0)
     assert not task.done()

@@ -162,7 +162,7 @@ async def write_threads(path: Path) -> None:
 
 def _die_in_another_process(path: Path) -> None:
     code = "import asyncio, sys; from tests.histories import letters; asyncio.run(letters.die(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, str(path)], env={**os.environ, "LETTERS_DIE": "1"}, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, str(path)], env={**os.environ, "LETTERS_DIE": "1"}, check=False, timeout=120)
     assert done.returncode == 9
 
 

@@ -166,7 +166,7 @@ def test_a_second_process_goes_on_with_the_old_file(file: Path) -> None:
         "asyncio.run(main())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(file)], cwd=HERE.parents[1], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, str(file)], cwd=HERE.parents[1], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "posted ['bob', 'ada', 'cy']"
 

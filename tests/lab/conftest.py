@@ -17,7 +17,7 @@ from .driver import SECONDS, Lab
 from .server import LabServer, lab_server
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-expect.set_options(timeout=20 * SECONDS)
+expect.set_options(timeout=60 * SECONDS)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -77,7 +77,7 @@ def notebook_7(notebook_server: LabServer, chromium: Browser) -> Iterator[Lab]:
 
 def _page(server: LabServer, chromium: Browser) -> Iterator[Lab]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(30 * SECONDS)
+    context.set_default_timeout(60 * SECONDS)
     page = context.new_page()
     yield Lab(server, page)
     for kernel in page.request.get(f"{server.url}/api/kernels").json():

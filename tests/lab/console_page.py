@@ -17,7 +17,7 @@ class ConsolePage:
         self.cell = cell
         self.root = notebook.cell(cell).locator('[data-testid="console"]').first
 
-    def wait(self, *, timeout: float = 30) -> ConsolePage:
+    def wait(self, *, timeout: float = 60) -> ConsolePage:
         expect(self.root).to_be_visible(timeout=timeout * SECONDS)
         return self
 
@@ -36,7 +36,7 @@ class ConsolePage:
         expect(found.first).to_be_visible()
         return Card(self, str(found.first.get_attribute("data-card")))
 
-    def expect_status(self, status: str, *, timeout: float = 30) -> None:
+    def expect_status(self, status: str, *, timeout: float = 60) -> None:
         expect(self.by("status-line")).to_have_attribute("data-status", status, timeout=timeout * SECONDS)
 
     def expect_cards(self, count: int) -> None:

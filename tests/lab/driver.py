@@ -28,6 +28,21 @@ class Lab:
         self.page = page
         self.complaints: list[str] = []  # errors of the page's own scripts
         page.on("pageerror", lambda error: self.complaints.append(f"{error}\n{error.stack}"))
+        self._drafts: list[bytes] = []  # what the page has told the kernel of what is half typed
+        page.on("websocket", lambda socket: socket.on("framesent", self._note))
+
+    def _note(self, frame: str | bytes) -> None:
+        sent = frame.encode() if isinstance(frame, str) else frame
+        if b"save_draft" in sent:
+            self._drafts.append(sent)
+
+    def wait_for_draft(self, text: str) -> None:
+        """Wait until the page has sent a draft that holds the text; that is, until typing has paused."""
+        for _ in range(600):
+            if any(text.encode() in draft for draft in self._drafts):
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"no draft with {text!r} was sent")
 
     def write(self, name: str, cells: Iterable[str]) -> str:
         """Write a notebook of code cells into the server's folder; return its name."""
@@ -120,7 +135,7 @@ class Notebook:
         self.lab.command("notebook:run-cell")
         expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(_SENT)
 
-    def run(self, index: int, *, timeout: float = 30) -> str:
+    def run(self, index: int, *, timeout: float = 60) -> str:
         """Run a cell to its end (seconds); return the text of its output."""
         self.send(index)
         self.wait_done(index, timeout=timeout)
@@ -150,7 +165,7 @@ class Notebook:
     def is_done(self, index: int) -> bool:
         return bool(_DONE.match(self._prompt(index)))
 
-    def wait_done(self, index: int, *, timeout: float = 30) -> None:
+    def wait_done(self, index: int, *, timeout: float = 60) -> None:
         """Wait until a cell has ended, well or badly (seconds)."""
         expect(self.cell(index).locator(".jp-InputPrompt")).to_have_text(_DONE, timeout=timeout * SECONDS)
 
@@ -158,7 +173,7 @@ class Notebook:
         """What a cell's output shows as text, widgets included."""
         return "\n".join(self.cell(index).locator(".jp-OutputArea-output").all_inner_texts())
 
-    def wait_output(self, index: int, text: str | re.Pattern[str], *, timeout: float = 30) -> None:
+    def wait_output(self, index: int, text: str | re.Pattern[str], *, timeout: float = 60) -> None:
         """Wait until a cell's output contains a text (seconds)."""
         expect(self.cell(index).locator(".jp-OutputArea").first).to_contain_text(text, timeout=timeout * SECONDS)
 
@@ -187,7 +202,7 @@ class Notebook:
         cells = "panel.content.model.sharedModel.cells.map(cell => cell.cell_type + ':' + cell.source)"
         return self.lab.page.evaluate(f"() => {{ {_PANEL} return {cells}; }}")
 
-    def kernel(self, code: str, *, timeout: float = 30) -> Any:
+    def kernel(self, code: str, *, timeout: float = 60) -> Any:
         """Evaluate a Python expression in the kernel, outside any cell, and return it as JSON. Waits behind a running cell."""
         source = f"import json as _json; print(_json.dumps({code}))"
         text = self.lab.page.evaluate(

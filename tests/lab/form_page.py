@@ -152,7 +152,7 @@ class FormPage(FormOnPage):
     def __init__(self, page: Page, *, width: int = 900, dark: bool = False) -> None:
         super().__init__(page, page.locator("[data-card]"))
         self.complaints: list[str] = []
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(30_000)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
         colours = "background: #111; color: #eee" if dark else "background: #fff"

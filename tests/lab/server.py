@@ -46,15 +46,14 @@ def lab_server(application: Application = "lab") -> Iterator[LabServer]:
     home = Path(tempfile.mkdtemp(prefix="lab-"))
     root = home / "root"
     root.mkdir()
-    port = free_port()
-    server = LabServer(f"http://127.0.0.1:{port}", root, application)
     with (home / "server.log").open("w") as log:
         process = subprocess.Popen(
-            _command(application, port, root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root
+            _command(application, free_port(), root), stdout=log, stderr=subprocess.STDOUT, env=_environment(home), cwd=root
         )
         try:
-            wait_until_up(process, f"{server.url}/api/status", home / "server.log")
-            yield server
+            url = _address(process, home)
+            wait_until_up(process, f"{url}/api/status", home / "server.log")
+            yield LabServer(url, root, application)
         finally:
             process.terminate()
             try:
@@ -69,7 +68,7 @@ def _command(application: Application, port: int, root: Path) -> list[str]:
     options = {
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": port,
-        "ServerApp.port_retries": 0,
+        "ServerApp.port_retries": 50,  # somebody may have taken it meanwhile
         "ServerApp.root_dir": root,
         "ServerApp.open_browser": False,
         "ServerApp.password": "",
@@ -97,14 +96,25 @@ def _environment(home: Path) -> dict[str, str]:
     return {**os.environ, **{variable: str(home / folder) for variable, folder in folders.items()}}
 
 
+def _address(process: subprocess.Popen[bytes], home: Path) -> str:
+    """Where the server listens in the end, as it writes it down for others."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        for file in (home / "runtime").glob("jpserver-*.json"):
+            with contextlib.suppress(ValueError):  # not written to its end yet
+                return json.loads(file.read_text(encoding="utf-8"))["url"].rstrip("/")
+        time.sleep(0.05)
+    raise RuntimeError(f"the server did not come up:\n{(home / 'server.log').read_text()[-3000:]}")
+
+
 def wait_until_up(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     """Wait until a server that was started answers at an address; say what it wrote if it does not."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if process.poll() is not None:
             break
         try:
-            urllib.request.urlopen(url, timeout=1).read()
+            urllib.request.urlopen(url, timeout=10).read()
             return
         except OSError:
             time.sleep(0.05)

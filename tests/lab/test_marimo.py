@@ -59,7 +59,7 @@ def marimo(folder: Path) -> Iterator[str]:
             yield url
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def test_a_saved_notebook_shows_cards_drafts_and_clicks_again_and_the_console_sh
     notebook = _awaiting(lab, "reload-saved")
     console = ConsolePage(notebook, 1)
     console.card("MIDDLEWARE_QUESTION", "region").fill("topic", "half an ans")
-    notebook.lab.page.wait_for_timeout(700)  # a draft is sent when typing pauses
+    lab.wait_for_draft("half an ans")
     notebook.save()
     lab.reload()
 

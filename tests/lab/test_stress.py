@@ -48,7 +48,7 @@ def requests(notebook: Notebook, kind: str) -> list[dict[str, Any]]:
 
 def ended(notebook: Notebook) -> None:
     """Wait until the session runs nothing."""
-    for _ in range(100):
+    for _ in range(600):
         if not notebook.kernel("s.running"):
             return
         notebook.lab.page.wait_for_timeout(100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -14,15 +14,33 @@ from llm4s_notebook.testing._provider_server import ProviderServer
 
 KEYS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "GOOGLE_API_KEY", "GEMINI_API_KEY")
 
+CONNECTED = pytest.StashKey[list[socket.socket]]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """M1.6: once a test and its loop are over, so is every connection that was made, by whom ever; nothing is left to a collector.
+
+    What it looks at is whether this test's own sockets are closed, so it depends on no other test's garbage.
+    """
+    yield
+    left = [one for one in item.stash.get(CONNECTED, []) if one.fileno() != -1]
+    shown = [f"from {one.getsockname()}" for one in left]
+    for one in left:
+        one.close()
+    assert not left, f"{len(left)} connections were left open: {', '.join(shown)}"
+
 
 @pytest.fixture(autouse=True)
-def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection to anywhere else fails the test that tried."""
+def loopback_only(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection to anywhere else fails the test that tried, and one that is left open fails the test that left it."""
+    made = request.node.stash[CONNECTED] = []
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
     def checked(self: socket.socket, address: Any) -> None:
         if self.family in (socket.AF_INET, socket.AF_INET6) and not ipaddress.ip_address(address[0]).is_loopback:
             pytest.fail(f"a test tried to reach {address}")
+        made.append(self)
 
     def guarded(self: socket.socket, address: Any) -> None:
         checked(self, address)

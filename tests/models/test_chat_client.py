@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
+import gc
 import logging
 import pickle
 import subprocess
@@ -27,6 +29,11 @@ from .test_providers import REQUEST, answered, client_of, each_provider, each_wa
 
 KEY = "sk-proj-9fQ2vX7LmT4bW8cZ1yR6"
 HELLO = Answer(("hello",))
+
+
+def newest(server: ProviderServer) -> threading.Thread:
+    """The thread of the newest connection, which ends with it."""
+    return server._threads[-1]  # pyright: ignore[reportPrivateUsage]
 
 
 def refused(model: Any, **options: Any) -> ConfigError:
@@ -239,16 +246,67 @@ def test_one_client_serves_several_loops_and_threads(server: ProviderServer) -> 
     heard: list[str | None] = asyncio.run(twice()) + asyncio.run(twice())
     thread = threading.Thread(target=lambda: heard.extend(asyncio.run(twice())))
     thread.start()
-    thread.join(timeout=30)
+    thread.join(timeout=120)
     assert heard == ["hello"] * 6
 
 
-def test_loops_that_are_over_are_forgotten(server: ProviderServer) -> None:
-    """M1.6: a program that makes a loop for each call does not pile up connections."""
-    client = client_of(OPENAI, server.script(*(OPENAI.reply(HELLO, stream=False) for _ in range(4))))
-    for _ in range(4):
-        asyncio.run(client.complete(REQUEST))
-    assert len(client._models) == 1  # pyright: ignore[reportPrivateUsage]
+@each_provider
+def test_a_loop_that_ends_closes_its_connections(dialect: Dialect, server: ProviderServer) -> None:
+    """M1.6: a script that makes a loop for each call leaves nothing behind; the server sees every connection closed."""
+    client = client_of(dialect, server.script(*(dialect.reply(HELLO, stream=False) for _ in range(3))))
+    for _ in range(3):
+        assert asyncio.run(client.complete(REQUEST)).message.content == "hello"
+        served = newest(server)
+        served.join(30)
+        assert not served.is_alive()
+    assert len(client._connections._opened) == 1  # pyright: ignore[reportPrivateUsage]  # loops that are over do not pile up
+
+
+@each_provider
+async def test_a_client_that_nobody_holds_has_left_the_server(dialect: Dialect, server: ProviderServer) -> None:
+    """M1.6: while its loop goes on, once another is used there, and not before the last of those that share its connections is let go."""
+    client = client_of(dialect, server.script(*(dialect.reply(HELLO, stream=False) for _ in range(3))))
+    assert await client.complete(REQUEST)
+    served = newest(server)
+    client = client.with_options(max_tokens=5)
+    assert await client.complete(REQUEST)
+    assert newest(server) is served
+    del client
+    gc.collect()
+    assert await client_of(dialect, server).complete(REQUEST)
+    await asyncio.to_thread(served.join, 30)
+    assert not served.is_alive()
+
+
+async def test_the_end_of_a_block_closes_the_clients_connections(server: ProviderServer) -> None:
+    """M1.6: also when the block ends with an error, which goes on."""
+    client = client_of(OPENAI, server.script(OPENAI.reply(HELLO, stream=False), OPENAI.fails(401, "invalid_api_key", "no")))
+
+    async def asked_twice() -> None:
+        async with client as entered:
+            assert entered is client
+            for _ in range(2):
+                await client.complete(REQUEST)
+
+    with pytest.raises(ProviderFailed):
+        await asked_twice()
+    served = newest(server)
+    await asyncio.to_thread(served.join, 30)
+    assert not served.is_alive()
+    server.script(OPENAI.reply(HELLO, stream=False))
+    async with client:
+        assert await client.complete(REQUEST)
+
+
+@pytest.mark.filterwarnings("ignore:asynchronous generator .* was scheduled after:ResourceWarning")
+def test_a_loop_that_goes_on_after_its_end_is_served(server: ProviderServer) -> None:
+    """M1.6: as one whose owner ran `shutdown_asyncgens` and then had it work on."""
+    client = client_of(OPENAI, server.script(*(OPENAI.reply(HELLO, stream=False) for _ in range(2))))
+    with contextlib.closing(asyncio.new_event_loop()) as loop:
+        for _ in range(2):
+            assert loop.run_until_complete(client.complete(REQUEST)).message.content == "hello"
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(client.aclose())
 
 
 async def test_a_closed_client_has_left_the_server_and_may_be_used_again(server: ProviderServer) -> None:
@@ -257,10 +315,10 @@ async def test_a_closed_client_has_left_the_server_and_may_be_used_again(server:
         client = client_of(dialect, server.script(dialect.reply(HELLO, stream=False), dialect.reply(HELLO, stream=False)))
         for _ in range(2):
             assert (await client.complete(REQUEST)).message.content == "hello"
-            served = server._threads[-1]  # pyright: ignore[reportPrivateUsage]  # the thread of the newest connection ends with it
+            served = newest(server)
             assert served.is_alive()
             await client.aclose()
-            await asyncio.to_thread(served.join, 10)
+            await asyncio.to_thread(served.join, 30)
             assert not served.is_alive()
         await client.aclose()
 

@@ -218,6 +218,13 @@ def test_it_listens_on_this_machine_only_and_frees_its_port() -> None:
     MockProvider(sums).stop()  # one that was never started has nothing to end
 
 
+def stopped() -> MockProvider:
+    """One that leaves no port open behind a refusal."""
+    made = MockProvider(sums)
+    made.stop()
+    return made
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -228,12 +235,12 @@ def test_it_listens_on_this_machine_only_and_frees_its_port() -> None:
         lambda: MockProvider(sums, key=""),
         lambda: MockProvider(sums, key="of two words"),
         lambda: MockProvider(sums, key=cast(Any, 5)),
-        lambda: MockProvider(sums).fail_next(200),
-        lambda: MockProvider(sums).fail_next(700),
-        lambda: MockProvider(sums).fail_next(cast(Any, "429")),
-        lambda: MockProvider(sums).fail_next(cast(Any, 429.5)),
-        lambda: MockProvider(sums).fail_next(429, retry_after=-1),
-        lambda: MockProvider(sums).fail_next(429, retry_after=cast(Any, "1\r\nx-other: 2")),
+        lambda: stopped().fail_next(200),
+        lambda: stopped().fail_next(700),
+        lambda: stopped().fail_next(cast(Any, "429")),
+        lambda: stopped().fail_next(cast(Any, 429.5)),
+        lambda: stopped().fail_next(429, retry_after=-1),
+        lambda: stopped().fail_next(429, retry_after=cast(Any, "1\r\nx-other: 2")),
     ],
     ids=map(str, itertools.count()),
 )

@@ -133,9 +133,9 @@ async def test_cancelling_a_turn_closes_the_connection(dialect: Dialect, server:
     )
     agent = agent_of(dialect, server.script(held), stream=stream)
     run = await agent.start("go", thread_id="t")
-    assert await asyncio.to_thread(server.held.wait, 10)
+    assert await asyncio.to_thread(server.held.wait, 30)
     run.cancel()
-    assert await asyncio.to_thread(server.left.wait, 5)
+    assert await asyncio.to_thread(server.left.wait, 30)
     with pytest.raises(RunCancelled):
         await run
     assert len(server.requests) == 1
@@ -152,7 +152,7 @@ async def test_a_stream_that_is_left_closes_the_connection(dialect: Dialect, ser
     pieces = client.stream(REQUEST)
     assert await anext(pieces)
     await pieces.aclose()
-    assert await asyncio.to_thread(server.left.wait, 5)
+    assert await asyncio.to_thread(server.left.wait, 30)
     await client.aclose()
 
 
@@ -189,7 +189,7 @@ async def test_a_turn_cancelled_while_it_waits_to_ask_again_asks_no_more(server:
     client._sleep = sleep  # pyright: ignore[reportPrivateUsage]  # the seam for tests
     agent = Agent("assistant", client, runtime=InMemoryCheckpointer(), stream=stream)
     run = await agent.start("go", thread_id="t")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await waiting.wait()
         run.cancel()
         with pytest.raises(RunCancelled):

@@ -25,7 +25,7 @@ def test_every_link_to_a_file_leads_to_one(page: Path) -> None:
 def test_the_code_in_the_readme_runs_and_says_what_waits(tmp_path: Path) -> None:
     """The Python block is a whole program: it waits for an approval, gets it and ends."""
     [program] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     waited, answer = done.stdout.splitlines()
     assert waited.startswith("PendingReview(APPROVAL 2.0: ")
@@ -38,7 +38,7 @@ def test_the_graph_by_hand_runs_and_prints_what_the_page_says(tmp_path: Path) ->
     """docs/graphs.md: one program and its output."""
     page = (ROOT / "docs" / "graphs.md").read_text(encoding="utf-8")
     [program], [printed] = re.findall(r"```python\n(.*?)```", page, re.DOTALL), re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == (printed, "")
 
 

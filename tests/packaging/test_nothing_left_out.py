@@ -18,7 +18,7 @@ def run_suite(folder: Path, source: str, *options: str) -> subprocess.CompletedP
     (folder / "test_suite.py").write_text(PASSES + source, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options, str(folder)]
     bare = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the rule needs none of the plugins, and they take seconds to load
-    return subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, timeout=120)
 
 
 def test_a_suite_that_leaves_nothing_out_passes(tmp_path: Path) -> None:

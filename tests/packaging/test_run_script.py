@@ -50,7 +50,7 @@ class Machine:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.programs / "sh"), str(self.tree / "run"), *arguments]
-        return subprocess.run(command, env={"PATH": str(self.programs)}, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env={"PATH": str(self.programs)}, capture_output=True, text=True, timeout=120)
 
     def called(self) -> list[str]:
         return self.log.read_text().splitlines() if self.log.exists() else []

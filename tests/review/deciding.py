@@ -21,7 +21,7 @@ from .turns import Shop
 def deciding(folder: Path, *answer: str, dies: bool = False) -> dict[str, Any]:
     """Ask such a process, after it has approved one call if `answer` names it. With `dies` it is killed when it would write that down."""
     command = [sys.executable, "-m", "tests.review.deciding", str(folder), "dies" if dies else "lives", *answer]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False)
     if dies:
         assert done.returncode == -signal.SIGKILL, done.stderr
         return {}

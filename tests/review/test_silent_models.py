@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,15 +35,19 @@ class Waiting:
     def line(self) -> str | None:
         return self.page.live.waiting
 
+    @property
+    def heard(self) -> bool:
+        """Whether the session has heard of a call: from then on it counts the seconds."""
+        return bool(self.session._conductor.board.live._written)  # pyright: ignore[reportPrivateUsage]  # nothing else shows it before ten seconds
+
     async def after(self, seconds: float, line: str | None) -> None:
         """Turn the clock on and wait until the line is this one."""
         self.clock.advance(seconds)
         await until(lambda: self.line == line)
 
 
-async def called(client: Typing, times: int = 1) -> None:
-    await until(lambda: client.calls == times)
-    await asyncio.sleep(0.05)  # until the session has heard of it
+async def called(waiting: Waiting, client: Typing) -> None:
+    await until(lambda: client.calls == 1 and waiting.heard)
 
 
 @each_way
@@ -51,7 +56,7 @@ async def test_a_model_that_has_not_answered_is_named_from_ten_seconds_on(stream
     gate = Gate()
     client = Typing([gate, "hi", done("hi")])
     waiting = Waiting(client, stream=stream)
-    await called(client)
+    await called(waiting, client)
     waiting.clock.advance(9.5)
     await asyncio.sleep(0.4)  # more than a tick
     assert waiting.line is None
@@ -81,13 +86,18 @@ async def test_a_stream_that_stalls_is_named_and_a_word_takes_the_line_away() ->
     assert waiting.line is None
 
 
-async def test_the_scripted_client_with_a_delay_is_a_silent_model_too() -> None:
+async def test_the_scripted_client_with_a_delay_is_a_silent_model_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """W4.8."""
+    first, second = delays = [Gate(), Gate()]
+    coming = iter(delays)
+    monkeypatch.setattr("llm4s_notebook.models._scripted.asyncio", SimpleNamespace(sleep=lambda _seconds: next(coming).wait()))
     waiting = Waiting(ScriptedClient("slow words", chunk_size=5, delay=0.6))
-    await asyncio.sleep(0.2)
+    await until(lambda: waiting.heard)
     await waiting.after(15, f"model of 'support' has not answered for 15 s; {SAFE}")
+    first.set()
     await until(lambda: waiting.page.last == "slow ")
     assert waiting.line is None
+    second.set()
     await waiting.turn
 
 
@@ -96,7 +106,7 @@ async def test_cancel_ends_the_waiting_and_nothing_of_the_call_is_stored(stream:
     """W4.8: it is as safe as it says."""
     client = Typing([Gate()])
     waiting = Waiting(client, stream=stream)
-    await called(client)
+    await called(waiting, client)
     await waiting.after(12, f"model of 'support' has not answered for 12 s; {SAFE}")
     await waiting.session.cancel()
     with pytest.raises(RunCancelled):
@@ -116,7 +126,7 @@ async def test_a_wait_to_send_again_is_said_at_once_with_its_cause(stream: bool)
     script: Sequence[Any] = [waits, Retry(2, 4.0, "rate-limit"), sent, *([Delta(again=True)] if stream else []), done("hi")]
     client = Typing(script)
     waiting = Waiting(client, stream=stream)
-    await called(client)
+    await called(waiting, client)
     waits.set()
     await waiting.after(0, f"model of 'support' is asked again in 4 s: attempt 2 after rate limit; {SAFE}")
     await waiting.after(2, f"model of 'support' is asked again in 2 s: attempt 2 after rate limit; {SAFE}")
@@ -145,7 +155,7 @@ async def test_a_wrapper_that_works_after_the_call_is_not_taken_for_a_silent_mod
 
     client = Typing(["half ", ConnectionError("cut")], ["whole", done("whole")])
     waiting = Waiting(client, middleware=[Careful()])
-    await called(client)
+    await called(waiting, client)
     await until(lambda: not waiting.page.live.messages)
     waiting.clock.advance(60)
     await asyncio.sleep(0.4)

@@ -14,7 +14,7 @@ from llm4s_notebook.graph import RunContext
 from llm4s_notebook.guardrails import WordList
 from llm4s_notebook.models import BreaksOff, Completion, Delta, ModelRequest, Retry, ScriptedClient, ToolCall, calls
 
-from .writing import Gate, Page, Typing, call_piece, done, log_in, look_up, session_of, until
+from .writing import Gate, Page, Typing, call_piece, done, log_in, look_up, session_of, until, written_as_drawn
 
 
 async def test_the_text_grows_and_gives_way_to_the_stored_message_in_one_step() -> None:
@@ -108,10 +108,11 @@ async def test_it_is_gone_when_the_call_fails_or_is_cancelled(ends: str) -> None
     assert session.state().live.waiting is None
 
 
-async def test_a_scripted_stream_that_breaks_off_is_gone() -> None:
+async def test_a_scripted_stream_that_breaks_off_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     """W4.7: the same with the scripted client."""
     session = session_of(ScriptedClient(BreaksOff("half an answer", 2, ConnectionError("cut")), chunk_size=4, delay=0.06))
     page = Page(session)
+    written_as_drawn(monkeypatch, page, 4)
     with pytest.raises(ModelFailed):
         await session.run("go")
     assert any(frame[-1].text == "half" for frame in page.frames if frame)
@@ -213,12 +214,13 @@ async def test_a_secret_argument_is_in_no_piece() -> None:
     assert "hunter2" not in "".join(one.model_dump_json() for one in sent)
 
 
-async def test_an_answer_that_a_guardrail_blocks_goes_with_its_turn() -> None:
+async def test_an_answer_that_a_guardrail_blocks_goes_with_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     """W4.7, W4.1: it was drawn while it was written, and is removed with the turn."""
     session = session_of(
         ScriptedClient("a secret word", chunk_size=4, delay=0.06), middleware=[GuardrailMiddleware(output=[WordList(["secret"])])]
     )
     page = Page(session)
+    written_as_drawn(monkeypatch, page, 4)
     await session.run("go")
     assert any("a se" in message.text for frame in page.frames for message in frame)
     assert page.documents[-1].status == "blocked"

@@ -132,7 +132,7 @@ def guarded() -> GuardrailReviewMiddleware:
     return GuardrailReviewMiddleware(output=[WordList(["guaranteed"], name="no promises")])
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait for a condition; it fails the test when it does not come."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from pydantic import SecretStr
 
 from llm4s_notebook.agent import Agent, tool
@@ -139,8 +142,19 @@ def _continued(message: MessageView, pieces: Pieces) -> MessageView:
     return message
 
 
+def written_as_drawn(monkeypatch: pytest.MonkeyPatch, page: Page, chunk_size: int) -> None:
+    """The scripted client's delay stands for a look at the page: each piece comes when those before it are drawn."""
+    pieces = itertools.count()
+
+    async def sleep(_seconds: float) -> None:
+        wanted = chunk_size * next(pieces)
+        await until(lambda: sum(len(message.text) for message in page.live.messages) == wanted)
+
+    monkeypatch.setattr("llm4s_notebook.models._scripted.asyncio", SimpleNamespace(sleep=sleep))
+
+
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until it holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - whatever it asks tells nobody
             await asyncio.sleep(0.005)

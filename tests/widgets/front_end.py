@@ -6,6 +6,7 @@ import json
 import os
 import queue
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any
 import comm
 from jupyter_client.manager import KernelManager
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds after which something that was to happen is taken not to come."""
 
 
@@ -78,8 +79,8 @@ class FakeFrontEnd:
 class KernelFrontEnd:
     """Over a real kernel, speaking as a notebook does."""
 
-    def __init__(self, manager: KernelManager, client: Any) -> None:
-        self.manager, self.client = manager, client
+    def __init__(self, manager: KernelManager, client: Any, folder: tempfile.TemporaryDirectory[str]) -> None:
+        self.manager, self.client, self._folder = manager, client, folder
         self.states: dict[str, dict[str, Any]] = {}
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.outputs: list[tuple[str, str, dict[str, Any]]] = []
@@ -90,17 +91,19 @@ class KernelFrontEnd:
 
     @classmethod
     def start(cls) -> KernelFrontEnd:
-        """A kernel of this interpreter."""
-        manager = KernelManager(kernel_name="python3")
+        """A kernel of this interpreter. It is spoken to over files: a port that is free now may be taken when the kernel opens it."""
+        folder = tempfile.TemporaryDirectory(prefix="kernel-")
+        manager = KernelManager(kernel_name="python3", transport="ipc", connection_file=f"{folder.name}/k.json")
         manager.start_kernel(env=_environment())
         client = manager.client()
         client.start_channels()
-        client.wait_for_ready(timeout=60)
-        return cls(manager, client)
+        client.wait_for_ready(timeout=PATIENCE)
+        return cls(manager, client, folder)
 
     def close(self) -> None:
         self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
+        self._folder.cleanup()
 
     def emptied(self) -> bool:
         """Close every widget and empty the namespace; False where the kernel does not come to it."""
@@ -153,7 +156,7 @@ class KernelFrontEnd:
 
     def restart(self) -> None:
         self.manager.restart_kernel(now=True)
-        self.client.wait_for_ready(timeout=60)
+        self.client.wait_for_ready(timeout=PATIENCE)
         self.states.clear()
         self._cells.clear()
 

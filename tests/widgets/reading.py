@@ -24,7 +24,7 @@ def asks_in_every_way(shop: Shop, *script: Any, store: Checkpointer) -> Agent:
 def read_anew(file: Path) -> dict[str, Any]:
     """What such a process says of thread "t"."""
     command = [sys.executable, "-m", "tests.widgets.reading", str(file)]
-    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     said: dict[str, Any] = json.loads(done.stdout)
     return said

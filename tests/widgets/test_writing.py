@@ -71,7 +71,8 @@ async def written(front: FakeFrontEnd, before: int) -> tuple[list[int], list[int
                 if model == console.model_id and message["kind"] == "live" and message["number"] > number:
                     text += "".join(piece["text"] for piece in message["pieces"])
         if group == 0:
-            await asyncio.sleep(0.6)  # until what the turn has stored so far is drawn
+            await until(lambda: _is_drawn(front.document(console)))
+            await asyncio.sleep(0.6)
             sent.clear()
     measured = list(sent)
     client.go.release()
@@ -79,6 +80,12 @@ async def written(front: FakeFrontEnd, before: int) -> tuple[list[int], list[int
     front.receive = receive
     console.close()
     return [size for kind, size in measured if kind == "custom"], [size for kind, size in measured if kind == "update"], text
+
+
+def _is_drawn(document: dict[str, Any]) -> bool:
+    """Whether what the turn has stored so far, and the node that runs, is in the document; a further one has no reason."""
+    messages, run = document["messages"], document["run"]
+    return bool(messages) and messages[-1]["text"] == "write" and run is not None and run["nodes"] != []
 
 
 async def test_bytes_per_delta_do_not_grow_with_the_thread(front: FakeFrontEnd) -> None:
@@ -112,12 +119,17 @@ async def test_every_widget_of_a_session_is_sent_the_same_pieces(front: FakeFron
     assert welcome["live"] == front.document(second)["live"]
     assert welcome["live"]["messages"][0]["text"].startswith("00-00 ")
     before = len(front.messages)
+
+    def pieces() -> dict[str, list[Any]]:
+        sent: dict[str, list[Any]] = {first.model_id: [], second.model_id: []}
+        for model, message in front.messages[before:]:
+            if message["kind"] == "live":
+                sent[model].append(message)
+        return sent
+
     client.go.release()
-    await asyncio.sleep(0.3)
-    sent: dict[str, list[Any]] = {first.model_id: [], second.model_id: []}
-    for model, message in front.messages[before:]:
-        if message["kind"] == "live":
-            sent[model].append(message)
+    await until(lambda: all(pieces().values()))
+    sent = pieces()
     assert sent[first.model_id] == sent[second.model_id] != []
     assert sent[first.model_id][0]["number"] == welcome["live"]["number"] + 1
     for _ in range(GROUPS):

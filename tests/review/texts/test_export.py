@@ -78,5 +78,5 @@ async def test_without_pandas_the_error_says_how_to_install_it(monkeypatch: pyte
 def test_pandas_is_not_loaded_by_a_review() -> None:
     """T2.6: it is imported where a frame is wanted."""
     code = "import sys, llm4s_notebook as l; l.TextReview(['a'], [l.LengthCheck(1)]); print('pandas' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("False\n", "")

@@ -44,7 +44,7 @@ async def test_another_process_takes_the_verdicts_up_and_adds_its_own(tmp_path: 
     first = await checked(["it is guaranteed"], PROMISES, decisions=log, principal="rita")
     first.decide(0, GuardrailVerdict.edit("we hope"), note="softer")
     command = [sys.executable, "-c", OTHER_PROCESS, str(log.path)]
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=60)
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=120)
     assert (done.stdout, done.stderr) == ("[('edit', 'we hope', 'softer', 'rita')] 1\n", "")
     again = await checked(["it is guaranteed", "guaranteed \u202e"], PROMISES, decisions=log)
     assert [given.mark for given in again.verdicts.values()] == ["edit", "block"]
