@@ -57,7 +57,9 @@ def checked(decisions: Sequence[AnyDecision], reader: ThreadReader, thread: Revi
         refusal = InvalidResume(graph_id=thread.graph.id, problems=problems)
         raise reader.log.explained(refusal, reader.stored.waiting.values())
     left = len(cards) - len(answers)
-    return Checked(tuple(answers), summaries, f"{', '.join(summaries.values())}, {left} left")
+    # Of the last one nothing is counted: what the turn comes to next may well ask again, and "0 left" would stand beside it.
+    done = ", ".join(summaries.values())
+    return Checked(tuple(answers), summaries, f"{done}, {left} left" if left else done)
 
 
 def _problem(interrupt_id: str, code: Literal["unknown", "invalid", "repeated"], message: str) -> ResumeProblem:
