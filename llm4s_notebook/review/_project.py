@@ -172,7 +172,7 @@ def _route(edges: list[EdgeView], trace: Trace, steps: Mapping[str, str]) -> set
     """
 
     def drawn(pairs: frozenset[tuple[str, str]]) -> set[tuple[str, str]]:
-        return pairs | {(steps.get(source, source), steps.get(target, target)) for source, target in pairs}
+        return {*pairs, *((steps.get(source, source), steps.get(target, target)) for source, target in pairs)}
 
     possible, straight = drawn(trace.followed), drawn(trace.straight)
     sure = {edge.target for edge in edges if (edge.source, edge.target) in straight}

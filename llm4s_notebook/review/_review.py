@@ -91,7 +91,8 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
             session.notice(f"{unfinished} · {before}" if before else unfinished)
         return await session.wait(known=known, unasked=unasked)
     except RunCancelled as cancelled:  # by a click: the buttons that go on with it stand right above
-        raise cancelled.placed("", f"Recover above finishes the turn; to wait for it again: {how_to_wait(session)}")
+        cancelled.placed("", f"Recover above finishes the turn; to wait for it again: {how_to_wait(session)}")
+        raise
     except asyncio.CancelledError as cancelled:
         nothing_ran = turn.done() and not session.running
         if not turn.done():

@@ -42,12 +42,12 @@ class Trace:
 
     @property
     def followed(self) -> frozenset[tuple[str, str]]:
-        """Pairs of nodes of which the second was reached - ran, failed or asked - in a later superstep of this turn; a copy, for any thread."""
+        """Pairs of nodes of which the second was reached - ran, failed or asked - in a later superstep of this turn. A copy."""
         return frozenset(self._followed)
 
     @property
     def straight(self) -> frozenset[tuple[str, str]]:
-        """Those of `followed` whose first node ran just before: of several ways to a node, these were the ones; a copy, for any thread."""
+        """Those of `followed` whose first node ran just before: of several ways to a node, these were the ones. A copy."""
         return frozenset(self._straight)
 
     def see(self, records: Iterable[EventRecord]) -> None:
