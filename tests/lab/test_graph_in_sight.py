@@ -63,3 +63,23 @@ def test_the_view_goes_with_the_turn_until_the_person_scrolls(page: DevPage) -> 
     page.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert page.page.evaluate(SCROLLED)[0] == 5
     assert page.complaints == []
+
+
+def test_a_turn_that_is_over_is_opened_at_its_end(page: DevPage) -> None:
+    """W3.4: in a large graph the entry may be far from everything that happened; here the canvas is too small for both."""
+    page.page.evaluate(
+        """() => {
+            cleanup();
+            const nodes = model.traits.state.graph.nodes.map(node => ({ ...node, held: 0, waiting: 0, interrupts: [],
+                status: ['input', 'release/model', 'release/finish'].includes(node.id) ? 'done' : 'idle' }));
+            model.push({ graph: { ...model.traits.state.graph, nodes } });
+            const el = document.createElement('div');
+            const sheet = document.createElement('style');
+            sheet.textContent = '.llm4s-root .llm4s-canvas { height: 150px; }';
+            document.querySelector('#views').replaceChildren(sheet, el);
+            widget.render({ model, el });
+        }"""
+    )
+    page.page.wait_for_function(IN_SIGHT, arg="release/finish")
+    assert not page.page.evaluate(IN_SIGHT, "input")
+    assert page.complaints == []

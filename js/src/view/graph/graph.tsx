@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { GraphPicture } from "../../wire/index";
+import type { GraphPicture, NodeView } from "../../wire/index";
 import type { Desk } from "../desk";
 import { Plain } from "../text";
 import { oneLine } from "../unseen";
@@ -40,11 +40,13 @@ function Diagram({ desk, prefix, picture, onCard }: GraphProps & { picture: Grap
     ? current
     : (nodes.find((node) => node.id === picture.entry)?.id ?? nodes[0]?.id ?? null);
   const opened = nodes.find((node) => node.id === open);
-  const busy = nodes.find((node) => node.held + node.waiting > 0) ?? nodes.find((node) => node.status === "running");
-  // When nothing runs any more the view stays where the turn was last.
-  const watched = useRef(picture.entry);
-  if (busy !== undefined) watched.current = busy.id;
-  useScrollTo(canvas, layout, zoom, layout.boxes.has(watched.current) ? watched.current : picture.entry, picture.topology);
+  const are = (status: NodeView["status"]) => nodes.filter((node) => node.status === status);
+  const matters = nodes.find((node) => node.held + node.waiting > 0) ?? are("running")[0] ?? are("failed")[0];
+  // When nothing runs any more the view stays where the turn was last; of one that is over already it shows the end.
+  const watched = useRef("");
+  if (matters !== undefined) watched.current = matters.id;
+  if (!layout.boxes.has(watched.current)) watched.current = are("done").at(-1)?.id ?? picture.entry;
+  useScrollTo(canvas, layout, zoom, watched.current, picture.topology);
 
   const focusNode = (id: string) => {
     setCurrent(id);
