@@ -9,6 +9,7 @@ import traitlets
 from ..agent import Agent
 from ..errors import ConfigError
 from ..review import Session
+from ..wire import SessionState, for_browser
 from ._drawn import DrawnWidget
 from ._html import as_html
 from ._text import View, as_text, headline
@@ -32,9 +33,9 @@ class SessionWidget(DrawnWidget):
             )
         self._session = session
         self._read_only = read_only
-        super().__init__(state=session.state().model_dump(mode="json"), options={"read_only": read_only, "view": self._view})
+        super().__init__(state=for_browser(session.state()), options={"read_only": read_only, "view": self._view})
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
-        self._stops = (session.observe(self._draw), session.observe_drafts(self._say), session.observe_writing(self._say))
+        self._stops = (session.observe(self._draw_state), session.observe_drafts(self._say), session.observe_writing(self._say))
 
     @property
     def session(self) -> Session:
@@ -45,6 +46,9 @@ class SessionWidget(DrawnWidget):
     def result(self) -> Any:
         """The session's last result, for the next cell to read."""
         return self._session.result
+
+    def _draw_state(self, document: SessionState) -> None:
+        self.state = for_browser(document)
 
     # -- from the browser --------------------------------------------------------------------------------------------
 
