@@ -21,6 +21,8 @@ class SessionWidget(DrawnWidget):
     _view: View = "console"
 
     options = traitlets.Dict().tag(sync=True)
+    agents: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    """The forms of the document's editor. They hold every prompt of a family and seldom change, so they are not sent with each document."""
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
         if not isinstance(session, Session):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
@@ -33,7 +35,8 @@ class SessionWidget(DrawnWidget):
             )
         self._session = session
         self._read_only = read_only
-        super().__init__(state=for_browser(session.state()), options={"read_only": read_only, "view": self._view})
+        state, agents = _apart(session.state())
+        super().__init__(state=state, agents=agents, options={"read_only": read_only, "view": self._view})
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
         self._stops = (session.observe(self._draw_state), session.observe_drafts(self._say), session.observe_writing(self._say))
 
@@ -48,7 +51,8 @@ class SessionWidget(DrawnWidget):
         return self._session.result
 
     def _draw_state(self, document: SessionState) -> None:
-        self.state = for_browser(document)
+        with self.hold_sync():  # one message: no view sees the one without the other
+            self.state, self.agents = _apart(document)
 
     # -- from the browser --------------------------------------------------------------------------------------------
 
@@ -66,3 +70,9 @@ class SessionWidget(DrawnWidget):
     def _twins(self) -> dict[str, str]:
         document = self._session.state()
         return {"text/plain": as_text(document, self._view), "text/html": as_html(document, self._view)}
+
+
+def _apart(document: SessionState) -> tuple[dict[str, Any], list[Any]]:
+    """The document without its editor's forms, and these."""
+    state = for_browser(document)
+    return state, [] if state["editor"] is None else state["editor"].pop("agents")
