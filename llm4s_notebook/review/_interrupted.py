@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..errors import lines_in_a_cell
 
@@ -20,3 +22,12 @@ class CellInterrupted(asyncio.CancelledError):
 
     def _render_traceback_(self) -> list[str]:
         return lines_in_a_cell(self, self.what, next_step=self.next_step)
+
+
+@contextmanager
+def told_when_interrupted(what: str, next_step: str) -> Iterator[None]:
+    """Say this where a cancellation ends what is done here."""
+    try:
+        yield
+    except asyncio.CancelledError as cancelled:
+        raise CellInterrupted(what, next_step) from cancelled

@@ -31,6 +31,9 @@ from ._thread import Stored
 from ._trace import Trace
 
 
+ELSEWHERE = "what is stored of the run appears here as it comes; what a model is writing is seen, and the run is cancelled, where it runs"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Everything a document is made from."""
@@ -88,7 +91,7 @@ def project(facts: Facts) -> SessionState:
         holds_apply_next_run=running,
         usage=stored.usage.model_copy(update={"calls": facts.calls.views()}),
         error=None if facts.error is None or was_cancelled(facts) else error_view(facts.error, facts.error_at or facts.now),
-        notice=facts.notice,
+        notice=ELSEWHERE if facts.notice is None and facts.running_elsewhere else facts.notice,
         editor=facts.editor,
         can_run=goes_on and (stored.status == "new" or stored.settled),
         can_cancel=facts.running_here and not facts.cancelling,
