@@ -30,7 +30,6 @@ from ._model_calls import ModelCalls
 from ._thread import Stored
 from ._trace import Trace
 
-
 ELSEWHERE = "what is stored of the run appears here as it comes; what a model is writing is seen, and the run is cancelled, where it runs"
 
 

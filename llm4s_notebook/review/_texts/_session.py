@@ -196,9 +196,7 @@ class TextSession:
         reason = front.cannot_wait()
         if reason is not None and self.left:
             raise ConfigError(field="reviewed", problems=[reason])
-        with told_when_interrupted(
-            "this cell waits no more, and every verdict is kept", "decide above all the same; reviewed() waits again"
-        ):
+        with told_when_interrupted("this cell waits no more, and every verdict is kept", "decide all the same; reviewed() waits again"):
             while self.running or self.left:  # noqa: ASYNC110 - an interrupt is seen only when the loop wakes
                 await asyncio.sleep(TICK)
 
