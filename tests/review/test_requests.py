@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -18,7 +19,7 @@ from llm4s_notebook.wire import Done, Refusal, Welcome
 
 from .browser import Browser, settled
 from .loops import other_loop
-from .turns import SLOW, Region, Shop, deployments, guarded, ids, until
+from .turns import SLOW, Region, Shop, deployment, deployments, guarded, ids, until
 
 
 async def waiting(shop: Shop, *script: Any, **settings: Any) -> tuple[Session, Browser]:
@@ -425,6 +426,22 @@ def test_where_no_loop_runs_a_request_is_refused_instead_of_lost():
     assert (reply.kind, reply.error.type) == ("refused", "ConfigError")
     with pytest.raises(ConfigError):
         session.begin("hi")
+
+
+async def test_what_a_person_has_edited_keeps_its_order():
+    """W1.4, W2.2: nothing jumps when a draft comes back, and the call runs with its arguments as they were shown."""
+    session = Session(Shop().agent(calls(deployment()), "out"), "t")
+    result = await session.run("go")
+    browser = Browser(session)
+    edited = {"version": "2.0", "environment": "staging"}
+    draft = {"decision": "edit", "arguments": edited}
+    await browser.ask(kind="save_draft", id=result.pending[0].id, draft=draft)
+    (kept,) = session.drafts.all().values()
+    assert json.dumps(kept) == json.dumps(draft)
+    await browser.submit({"decision": "edit", "id": result.pending[0].id, "arguments": edited})
+    await settled(session)
+    (call,) = [call for message in session.state().messages for call in message.tool_calls]
+    assert json.dumps(call.arguments) == json.dumps(edited)
 
 
 async def test_an_answer_to_what_was_answered_elsewhere_is_refused_as_stale():
