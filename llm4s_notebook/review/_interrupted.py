@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..errors import lines_in_a_cell
@@ -25,7 +25,7 @@ class CellInterrupted(asyncio.CancelledError):
 
 
 @contextmanager
-def told_when_interrupted(what: str, next_step: str) -> Iterator[None]:
+def told_when_interrupted(what: str, next_step: str) -> Generator[None]:
     """Say this where a cancellation ends what is done here."""
     try:
         yield

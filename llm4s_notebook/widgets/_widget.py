@@ -21,7 +21,7 @@ class SessionWidget(DrawnWidget):
     _view: View = "console"
 
     options = traitlets.Dict().tag(sync=True)
-    agents: traitlets.List[dict[str, Any]] = traitlets.List().tag(sync=True)
+    agents = traitlets.Any().tag(sync=True)  # a list, as JSON
     """The forms of the document's editor. They hold every prompt of a family and seldom change, so they are not sent with each document."""
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
