@@ -39,6 +39,18 @@ def _asked_for_traceback() -> bool:
     return False
 
 
+def lines_in_a_cell(error: BaseException, what: str, *, where: str = "", next_step: str = "") -> list[str]:
+    """What a cell that ended with this error shows: what happened, where, and what to do next; after `%tb` its traceback."""
+    if _asked_for_traceback():
+        return [line.rstrip("\n") for line in traceback.format_exception(error)]
+    lines = [f"{type(error).__name__}: {_in_one_line(what)}"]
+    if where:
+        lines.append(f"  where: {_in_one_line(where)}")
+    if next_step:
+        lines.append(f"  next:  {_in_one_line(next_step)}")
+    return lines
+
+
 class Llm4sError(Exception):
     """The root: `what` happened, `where`, and the `next_step`, each one sentence.
 
@@ -65,14 +77,7 @@ class Llm4sError(Exception):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints for this error in a cell: three lines instead of a traceback, which `%tb` prints whole."""
-        if _asked_for_traceback():
-            return [line.rstrip("\n") for line in traceback.format_exception(self)]
-        lines = [f"{type(self).__name__}: {_in_one_line(self.what)}"]
-        if self.where:
-            lines.append(f"  where: {_in_one_line(self.where)}")
-        if self.next_step:
-            lines.append(f"  next:  {_in_one_line(self.next_step)}")
-        return lines
+        return lines_in_a_cell(self, self.what, where=self.where, next_step=self.next_step)
 
 
 def said_by(cause: BaseException) -> str:

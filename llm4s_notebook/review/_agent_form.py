@@ -11,7 +11,7 @@ from typing import Any, cast
 from ..agent import Agent
 from ..errors import ConfigError
 from ..models import ClientWithOptions
-from ..wire import EditedAgent, Json, JsonObject
+from ..wire import EditedAgent, Json, JsonObject, as_numbers
 
 PROMPT, OPTIONS = "system_prompt", "options"
 Fault = tuple[tuple[str, ...], str]
@@ -94,6 +94,7 @@ def changed(agent: Agent, id: str, value: Mapping[str, Any]) -> Agent:
     member = agent.member(id)
     if member is None:
         raise ConfigError(field="the form", problems=[f"agent '{id}' is not in the family of '{agent.id}'"])
+    value = cast("Mapping[str, Any]", as_numbers(cast(JsonObject, value), _schema(agent, id)))
     prompt = value.get(PROMPT, "")
     faults: list[Fault] = [((name,), "there is no such field") for name in value if name not in (PROMPT, OPTIONS)]
     if not isinstance(prompt, str):

@@ -22,6 +22,7 @@ from ..agent import (
     ToolQuestionRequest,
     Unfinished,
 )
+from ..agent._messages import error_in
 from ..errors import DecodeError
 from ..graph import Answer
 from ..models import AssistantMessage, Message, ToolMessage, UserMessage, compact, thaw
@@ -115,10 +116,11 @@ def _query(result: AgentResult, requests: dict[str, AnyRequest]) -> str | None:
 def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: ReviewsGuardrails, is_destructive: IsDestructive) -> PendingCard:
     approval = request if isinstance(request, ApprovalRequest) else None
     node = _node(review, request)
+    guardrail = _guardrail(request, reviews_guardrails)
     return PendingCard(
         id=review.id,
         kind=cast(Any, review.kind.name),
-        title=_title(request),
+        title=_title(request, guardrail),
         agent=review.owner if "/" in node else None,
         node=node,
         since_ms=None,
@@ -133,7 +135,7 @@ def _card(review: PendingReview, request: AnyRequest, reviews_guardrails: Review
         lenient=review.kind is InterruptKind.QUESTION,
         middleware=review.middleware,
         hook=None if review.hook is None else review.hook.value,
-        guardrail=_guardrail(request, reviews_guardrails),
+        guardrail=guardrail,
         phase=cast(Any, None if review.phase is None else review.phase.name),
         result=None if review.result is None else review.result.content,
         message=_message_text(review),
@@ -166,7 +168,9 @@ def _is_question(review: PendingReview) -> bool:
     return review.kind in (InterruptKind.QUESTION, InterruptKind.MIDDLEWARE_QUESTION)
 
 
-def _title(request: AnyRequest) -> str:
+def _title(request: AnyRequest, guardrail: GuardrailRefusal | None) -> str:
+    if guardrail is not None:  # the guardrail refuses; the middleware only brings it before a person
+        return f"{guardrail.guardrail} refuses the {'query' if guardrail.phase == 'input' else 'answer'}"
     match request:
         case ApprovalRequest():
             return f"{request.call.name} wants your approval"
@@ -243,7 +247,7 @@ def _tool_view(message: ToolMessage) -> MessageView:
     return MessageView(
         id=message.id,
         role="tool",
-        text=message.content,
+        text=error_in(message.content) if message.is_error else message.content,
         tool_calls=[],
         tool_call_id=message.tool_call_id,
         is_error=message.is_error,

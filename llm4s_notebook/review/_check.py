@@ -8,7 +8,7 @@ from typing import Literal, assert_never
 
 from ..errors import InvalidResume, ResumeProblem
 from ..graph import Answer
-from ..wire import Approve, Edit, PendingCard, Proceed, Reject, Reply
+from ..wire import Approve, Edit, PendingCard, Proceed, Reject, Reply, as_numbers
 from ._reader import ThreadReader
 from ._thread import ReviewedThread
 
@@ -47,9 +47,10 @@ def checked(decisions: Sequence[AnyDecision], reader: ThreadReader, thread: Revi
             takes = " or ".join(_TAKES[card.kind])
             problems.append(_problem(decision.id, "invalid", f"{card.title!r} takes {takes}, not {decision.decision}"))
         else:
-            if isinstance(decision, Edit):
-                problems += thread.check_edit(decision.id, reader.stored, decision.arguments)
-            answers.append(_answer(decision))
+            meant = _meant(decision, card)
+            if isinstance(meant, Edit):
+                problems += thread.check_edit(meant.id, reader.stored, meant.arguments)
+            answers.append(_answer(meant))
             summaries[decision.id] = in_words(decision, card)
     if not decisions:
         problems.append(ResumeProblem(interrupt_id=None, code="empty", message="no decision was sent"))
@@ -57,7 +58,20 @@ def checked(decisions: Sequence[AnyDecision], reader: ThreadReader, thread: Revi
         refusal = InvalidResume(graph_id=thread.graph.id, problems=problems)
         raise reader.log.explained(refusal, reader.stored.waiting.values())
     left = len(cards) - len(answers)
-    return Checked(tuple(answers), summaries, f"{', '.join(summaries.values())}, {left} left")
+    # Of the last one nothing is counted: what the turn comes to next may well ask again, and "0 left" would stand beside it.
+    done = ", ".join(summaries.values())
+    return Checked(tuple(answers), summaries, f"{done}, {left} left" if left else done)
+
+
+def _meant(decision: AnyDecision, card: PendingCard) -> AnyDecision:
+    """The decision with the numbers for which a browser has to send digits."""
+    match decision:
+        case Edit():
+            return decision.model_copy(update={"arguments": as_numbers(decision.arguments, card.arguments_schema)})
+        case Reply():
+            return decision.model_copy(update={"value": as_numbers(decision.value, card.answer_schema)})
+        case _:
+            return decision
 
 
 def _problem(interrupt_id: str, code: Literal["unknown", "invalid", "repeated"], message: str) -> ResumeProblem:

@@ -86,19 +86,28 @@ def picture(
 
     `children` says which of its routes a node that fans out sends its children along.
     """
-    nodes = [_node(part(node.id, node.resume), node.id, node.id in fixed_before, node.id in fixed_after) for node in topology.nodes]
+    parts = {node.id: part(node.id, node.resume) for node in topology.nodes}
+    family = len({one.agent for one in parts.values() if one.agent is not None}) > 1
+    nodes = [_node(one, _label(one, family), id, id in fixed_before, id in fixed_after) for id, one in parts.items()]
     edges = _edges(topology, children)
     shape = [topology.id, topology.entry, [(node.id, node.folded_into) for node in nodes], [(e.source, e.target, e.kind) for e in edges]]
     digest = hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:16]
     return GraphPicture(graph_id=topology.id, topology=digest, entry=topology.entry, nodes=nodes, edges=edges)
 
 
-def _node(part: Part, node_id: str, fixed_before: bool, fixed_after: bool) -> NodeView:
+def _label(part: Part, family: bool) -> str:
+    """What a node is called. Every agent of a family has the same steps, so there each says whose it is; the step first, for a long
+    label is cut. A node folded into a step stands beside it.
+    """
+    return f"{part.label} · {part.agent}" if family and part.agent is not None and part.step is None else part.label
+
+
+def _node(part: Part, label: str, node_id: str, fixed_before: bool, fixed_after: bool) -> NodeView:
     before: Hold = "fixed" if fixed_before else "off"
     after: Hold = "fixed" if fixed_after else "off"
     return NodeView(
         id=node_id,
-        label=part.label,
+        label=label,
         agent=part.agent,
         role=part.role,
         folded_into=part.step,

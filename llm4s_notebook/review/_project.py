@@ -10,6 +10,7 @@ from ..errors import Llm4sError, RunCancelled
 from ..graph import BreakpointPhase
 from ..wire import (
     AnsweredView,
+    EdgeView,
     EditorView,
     ErrorView,
     GraphPicture,
@@ -28,6 +29,8 @@ from ._breakpoints import Breakpoints
 from ._model_calls import ModelCalls
 from ._thread import Stored
 from ._trace import Trace
+
+ELSEWHERE = "what is stored of the run appears here as it comes; what a model is writing is seen, and the run is cancelled, where it runs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ def project(facts: Facts) -> SessionState:
         holds_apply_next_run=running,
         usage=stored.usage.model_copy(update={"calls": facts.calls.views()}),
         error=None if facts.error is None or was_cancelled(facts) else error_view(facts.error, facts.error_at or facts.now),
-        notice=facts.notice,
+        notice=ELSEWHERE if facts.notice is None and facts.running_elsewhere else facts.notice,
         editor=facts.editor,
         can_run=goes_on and (stored.status == "new" or stored.settled),
         can_cancel=facts.running_here and not facts.cancelling,
@@ -134,7 +137,8 @@ def error_view(error: BaseException, at: datetime) -> ErrorView:
     """What happened, where, and what to do next; of a foreign exception only the first is known."""
     at_ms = _ms(at) or 0
     if isinstance(error, Llm4sError):
-        return ErrorView(type=type(error).__name__, what=error.what, where=error.where, next_step=error.next_step, at_ms=at_ms)
+        next_step = error.next_step.replace("recover(thread_id)", "Recover")  # the button of that name, where this is read
+        return ErrorView(type=type(error).__name__, what=error.what, where=error.where, next_step=next_step, at_ms=at_ms)
     return ErrorView(type=type(error).__name__, what=str(error) or type(error).__name__, where="", next_step="", at_ms=at_ms)
 
 
@@ -152,16 +156,34 @@ def draw(
         if card.node is not None:
             own.setdefault(card.node, []).append(card)
     running_steps = {steps.get(node, node) for node in running_nodes} | set(running_nodes)
-    ran = trace.ran
+    ran, broken = trace.ran, trace.failed
     done = {steps.get(node, node) for node in ran} | ran
+    failed = {steps.get(node, node) for node in broken} | broken
     nodes = [
-        _marked(node, (own if node.folded_into else at_step).get(node.id, []), breakpoints, running_steps, done, trace.failed)
+        _marked(node, (own if node.folded_into else at_step).get(node.id, []), breakpoints, running_steps, done, failed)
         for node in picture.nodes
     ]
-    followed = trace.followed
-    taken = followed | {(steps.get(source, source), steps.get(target, target)) for source, target in followed}
+    taken = _route(picture.edges, trace, steps)
     edges = [edge.model_copy(update={"taken": (edge.source, edge.target) in taken}) for edge in picture.edges]
     return picture.model_copy(update={"nodes": nodes, "edges": edges})
+
+
+def _route(edges: list[EdgeView], trace: Trace, steps: Mapping[str, str]) -> set[tuple[str, str]]:
+    """The edges that this turn went along. A node may have been reached by any edge whose source ran before it; where sources ran
+    just before it, it was by theirs. A join's sources may have come long before.
+    """
+
+    def drawn(pairs: frozenset[tuple[str, str]]) -> set[tuple[str, str]]:
+        return {*pairs, *((steps.get(source, source), steps.get(target, target)) for source, target in pairs)}
+
+    possible, straight = drawn(trace.followed), drawn(trace.straight)
+    sure = {edge.target for edge in edges if (edge.source, edge.target) in straight}
+    return {
+        (edge.source, edge.target)
+        for edge in edges
+        if (edge.source, edge.target) in straight
+        or ((edge.source, edge.target) in possible and (edge.kind == "join" or edge.target not in sure))
+    }
 
 
 def _marked(

@@ -55,7 +55,7 @@ class Receipts(Generic[R, S]):
         `forbids` gives the error that a request is refused with, whatever was answered before.
         """
         try:
-            text = json.dumps(content, allow_nan=False, sort_keys=True)
+            text = json.dumps(content, allow_nan=False)  # in the order of the browser: what a person edits keeps its own
             request = self._adapter.validate_json(text, strict=True)
             fingerprint = hashlib.sha256(text.encode()).hexdigest()
         except (ValidationError, ValueError, TypeError, RecursionError) as error:

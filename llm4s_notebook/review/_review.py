@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from ..agent import Agent, AgentResult, PendingReview
-from ..errors import ConfigError, IncompleteRun, PendingInterrupts, RestoreRejected, ThreadBusy
+from ..errors import ConfigError, IncompleteRun, PendingInterrupts, RestoreRejected, RunCancelled, ThreadBusy
 from ..graph import Answer, Answers, PendingInterrupt, RunConfig, Suspended
 from ._answers import Pair, pairs
 from ._decision_log import DecisionLog
@@ -18,6 +18,7 @@ from ._decisions import Decisions
 from ._front_end import FrontEnd, front_end
 from ._graph_thread import GraphThread
 from ._home import in_spite_of_cancels, ticking
+from ._interrupted import CellInterrupted
 from ._replay import Replay, UnusedDecisions
 from ._session import Session
 
@@ -51,7 +52,7 @@ async def review(
     `decisions` is a log in which every answer is recorded.
 
     While a person is awaited an interrupt ends the wait only: the cards stay answerable. While a model or a tool runs it
-    cancels the run, which `recover` finishes.
+    cancels the run, which `recover` finishes. Both raise a CancelledError that says in two lines how to go on.
 
     Raises: ConfigError at once where a cell cannot wait; PendingInterrupts naming what waits where nobody is there to answer
     it; DecisionMismatch where a recorded decision was made on something else than waits; IncompleteRun where nobody is there to
@@ -86,19 +87,31 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
         unasked = _unasked(turn, session)
         if session.state().can_recover:
             before = session.state().notice
-            unfinished = "the last run of this thread did not finish: recover continues it"
+            unfinished = "the last run did not finish, and this cell waits until the turn has ended: Recover goes on with it"
             session.notice(f"{unfinished} · {before}" if before else unfinished)
         return await session.wait(known=known, unasked=unasked)
-    except asyncio.CancelledError:
+    except RunCancelled as cancelled:  # by a click: the buttons that go on with it stand right above
+        cancelled.placed("", f"Recover above finishes the turn; to wait for it again: {how_to_wait(session)}")
+        raise
+    except asyncio.CancelledError as cancelled:
         nothing_ran = turn.done() and not session.running
         if not turn.done():
             turn.cancel()  # which cancels its run, if it has one, and waits for it (D2)
             await in_spite_of_cancels(turn)
         if session.running:  # a run that a click or another cell began: what this cell waits for is the turn
             await in_spite_of_cancels(asyncio.ensure_future(session.cancel()))
-        if nothing_ran:
-            session.notice(f"no cell waits any more. Answer here all the same; to wait again: {how_to_wait(session)}")
-        raise
+        raise _interrupted(session, nothing_ran) from cancelled
+
+
+def _interrupted(session: Session, nothing_ran: bool) -> CellInterrupted:
+    """The end of a cell that waits no more; the console goes on, and says so where only the wait has ended."""
+    state = session.state()
+    does = "Recover goes on" if state.can_recover else "answer" if state.pending else "go on"
+    again = f"to wait again: {how_to_wait(session)}"
+    if nothing_ran:
+        session.notice(f"no cell waits any more. {does[0].upper()}{does[1:]} here all the same; {again}")
+    what = "this cell waits no more, and nothing is lost" if nothing_ran else "the run was cancelled, and nothing that was stored is lost"
+    return CellInterrupted(what, f"{does} above all the same; {again}")
 
 
 def _unasked(turn: asyncio.Future[Any], session: Session) -> bool:

@@ -31,7 +31,9 @@ class Trace:
         self.failed: set[str] = set()
         self._earlier: set[str] = set()  # nodes that ran in a superstep before the present one
         self._present: set[str] = set()
+        self._last: set[str] = set()  # nodes that ran in the last superstep in which any did
         self._followed: set[tuple[str, str]] = set()
+        self._straight: set[tuple[str, str]] = set()
 
     @property
     def ran(self) -> frozenset[str]:
@@ -40,8 +42,13 @@ class Trace:
 
     @property
     def followed(self) -> frozenset[tuple[str, str]]:
-        """Pairs of nodes of which the second was reached - ran or asked - in a later superstep of this turn; a copy, for any thread."""
+        """Pairs of nodes of which the second was reached - ran, failed or asked - in a later superstep of this turn. A copy."""
         return frozenset(self._followed)
+
+    @property
+    def straight(self) -> frozenset[tuple[str, str]]:
+        """Those of `followed` whose first node ran just before: of several ways to a node, these were the ones. A copy."""
+        return frozenset(self._straight)
 
     def see(self, records: Iterable[EventRecord]) -> None:
         for record in records:
@@ -65,6 +72,7 @@ class Trace:
             case TaskFailed():
                 if record.node_id is not None:
                     self.failed.add(record.node_id)
+                    self._reached(record.node_id)
             case CheckpointCommitted(superstep=superstep):
                 self.superstep = superstep
                 self._next_superstep()
@@ -84,7 +92,9 @@ class Trace:
     def _reached(self, node_id: str | None) -> None:
         if node_id is not None:
             self._followed.update((earlier, node_id) for earlier in self._earlier)
+            self._straight.update((last, node_id) for last in self._last)
 
     def _next_superstep(self) -> None:
         self._earlier |= self._present
+        self._last = self._present or self._last
         self._present = set()

@@ -9,6 +9,7 @@ import traitlets
 from ..agent import Agent
 from ..errors import ConfigError
 from ..review import Session
+from ..wire import SessionState, for_browser
 from ._drawn import DrawnWidget
 from ._html import as_html
 from ._text import View, as_text, headline
@@ -20,6 +21,8 @@ class SessionWidget(DrawnWidget):
     _view: View = "console"
 
     options = traitlets.Dict().tag(sync=True)
+    agents = traitlets.Any().tag(sync=True)  # a list, as JSON
+    """The forms of the document's editor. They hold every prompt of a family and seldom change, so they are not sent with each document."""
 
     def __init__(self, session: Session, *, read_only: bool = False) -> None:
         if not isinstance(session, Session):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
@@ -32,9 +35,10 @@ class SessionWidget(DrawnWidget):
             )
         self._session = session
         self._read_only = read_only
-        super().__init__(state=session.state().model_dump(mode="json"), options={"read_only": read_only, "view": self._view})
+        state, agents = _apart(session.state())
+        super().__init__(state=state, agents=agents, options={"read_only": read_only, "view": self._view})
         self.on_msg(self._on_message)  # pyright: ignore[reportUnknownMemberType]  # ipywidgets is not typed
-        self._stops = (session.observe(self._draw), session.observe_drafts(self._say), session.observe_writing(self._say))
+        self._stops = (session.observe(self._draw_state), session.observe_drafts(self._say), session.observe_writing(self._say))
 
     @property
     def session(self) -> Session:
@@ -45,6 +49,10 @@ class SessionWidget(DrawnWidget):
     def result(self) -> Any:
         """The session's last result, for the next cell to read."""
         return self._session.result
+
+    def _draw_state(self, document: SessionState) -> None:
+        with self.hold_sync():  # one message: no view sees the one without the other
+            self.state, self.agents = _apart(document)
 
     # -- from the browser --------------------------------------------------------------------------------------------
 
@@ -62,3 +70,9 @@ class SessionWidget(DrawnWidget):
     def _twins(self) -> dict[str, str]:
         document = self._session.state()
         return {"text/plain": as_text(document, self._view), "text/html": as_html(document, self._view)}
+
+
+def _apart(document: SessionState) -> tuple[dict[str, Any], list[Any]]:
+    """The document without its editor's forms, and these."""
+    state = for_browser(document)
+    return state, [] if state["editor"] is None else state["editor"].pop("agents")

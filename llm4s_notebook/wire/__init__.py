@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ._base import Json, JsonObject, WireModel
 from ._editor import ChangeAgent, EditedAgent, EditorView, GoOn, WayOn, WayOnView
+from ._exact import as_numbers
+from ._for_browser import for_browser
 from ._message import Done, Drafts, LivePiece, Message, Pieces, Refusal, Welcome
 from ._request import (
     Abandon,
@@ -151,6 +153,8 @@ __all__ = [
     "WayOnView",
     "Welcome",
     "WireModel",
+    "as_numbers",
+    "for_browser",
     "request_adapter",
     "texts_request_adapter",
 ]

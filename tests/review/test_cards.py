@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from llm4s_notebook.agent import Agent, ApprovalMiddleware, tool
+from llm4s_notebook.agent import Agent, ApprovalMiddleware, GuardrailReviewMiddleware, GuardrailVerdict, tool
+from llm4s_notebook.guardrails import WordList
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
 
-from .turns import Shop
+from .turns import Shop, deployment
 
 ASK = ApprovalMiddleware(lambda request: "always")
 
@@ -45,3 +46,22 @@ async def test_only_approvals_are_destructive() -> None:
     session = Session(shop.agent(calls(ToolCall("c1", "order", {"item": "tea"})), "out"), "t")
     await session.run("go")
     assert [(card.kind, card.destructive) for card in session.state().pending] == [("QUESTION", False)]
+
+
+async def test_a_refused_text_is_named_by_the_guardrail_that_refuses_it() -> None:
+    """W2.4: the middleware only brings it before a person, on both ends of a turn."""
+    words = {"input": [WordList(["cheap"], name="no bargains")], "output": [WordList(["guaranteed"], name="no promises")]}
+    session = Session(Shop().agent("it is guaranteed", middleware=[GuardrailReviewMiddleware(**words)]), "t")
+    result = await session.run("a cheap one")
+    assert [card.title for card in session.state().pending] == ["no bargains refuses the query"]
+    await session.answer(result.pending[0].reply(GuardrailVerdict.allow()))
+    assert [card.title for card in session.state().pending] == ["no promises refuses the answer"]
+
+
+async def test_a_call_that_was_rejected_shows_the_reason_and_not_its_json() -> None:
+    """W4.1: the stored content is JSON for the model."""
+    session = Session(Shop().agent(calls(deployment()), "out"), "t")
+    result = await session.run("go")
+    await session.answer(result.pending[0].reject('it costs {"much"}'))
+    (told,) = [message for message in session.state().messages if message.role == "tool"]
+    assert (told.text, told.not_run) == ('Rejected: it costs {"much"}', True)

@@ -56,6 +56,7 @@ async def test_a_thread_that_runs_elsewhere_is_drawn_as_running_elsewhere(tmp_pa
     seen = states[-1]
     assert (seen.running, seen.run, seen.can_run, seen.can_cancel, seen.can_recover) == (True, None, False, False, False)
     assert "elsewhere" in seen.status_text
+    assert "what a model is writing is seen" in str(seen.notice)  # W4.7: here only what is stored
     shop.gate.set()
     await running
     assert (await here.reviewed()).answer == "done"

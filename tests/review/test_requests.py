@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from typing import Any
 
@@ -18,7 +19,7 @@ from llm4s_notebook.wire import Done, Refusal, Welcome
 
 from .browser import Browser, settled
 from .loops import other_loop
-from .turns import SLOW, Region, Shop, deployments, guarded, ids, until
+from .turns import SLOW, Region, Shop, deployment, deployments, guarded, ids, until
 
 
 async def waiting(shop: Shop, *script: Any, **settings: Any) -> tuple[Session, Browser]:
@@ -50,7 +51,7 @@ async def test_several_decisions_of_one_submit_are_one_resume():
     session, browser = await waiting(shop, client)
     edit = {"decision": "edit", "id": "2.1", "arguments": {"environment": "staging", "version": "2.5"}}
     reply = await browser.submit(approve("2.0"), edit, {"decision": "reject", "id": "2.2", "reason": "no"})
-    assert reply.said == "approved deploy, edited deploy, rejected deploy, 0 left"
+    assert reply.said == "approved deploy, edited deploy, rejected deploy"
     await settled(session)
     assert sorted(shop.ran) == ["deploy prod 1.0", "deploy staging 2.5"]
     assert len(client.requests) == 2
@@ -185,7 +186,7 @@ async def test_a_middlewares_question_answered_wrongly_stays_with_the_problem_on
     reply = await browser.submit({"decision": "reply", "id": id, "value": {"value": 7}})
     assert [(problem.interrupt_id, problem.code, problem.path[-1]) for problem in reply.problems] == [(id, "invalid", "value")]
     assert ids(session.state().pending) == [id]
-    assert (await browser.submit({"decision": "reply", "id": id, "value": {"value": "eu"}})).said == "answered region, 0 left"
+    assert (await browser.submit({"decision": "reply", "id": id, "value": {"value": "eu"}})).said == "answered region"
     await settled(session)
     assert session.result.messages[0].content == "ship (region eu)"
 
@@ -196,7 +197,7 @@ async def test_a_tools_question_takes_an_answer_that_does_not_fit_as_the_calls_e
     session, browser = await waiting(shop, calls(ToolCall("c1", "order", {"item": "tea"})), "out")
     (card,) = session.state().pending
     assert (card.kind, card.lenient, card.question) == ("QUESTION", True, {"prompt": "order tea?"})
-    assert (await browser.submit({"decision": "reply", "id": card.id, "value": "maybe"})).said == "answered order, 0 left"
+    assert (await browser.submit({"decision": "reply", "id": card.id, "value": "maybe"})).said == "answered order"
     await settled(session)
     assert shop.ran == []
     result = next(message for message in session.state().messages if message.role == "tool")
@@ -215,7 +216,7 @@ async def test_a_guardrails_refusal_is_reviewed_with_a_verdict():
     assert isinstance(wrong, Refusal)
     assert [problem.interrupt_id for problem in wrong.problems] == [card.id]
     reply = await browser.submit({"decision": "reply", "id": card.id, "value": {"verdict": "edit", "text": "success is likely"}})
-    assert reply.said == "edited the text refused by no promises, 0 left"
+    assert reply.said == "edited the text refused by no promises"
     await settled(session)
     assert session.result.answer == "success is likely"
 
@@ -231,7 +232,7 @@ async def test_the_same_request_delivered_twice_is_carried_out_once_and_answered
     await settled(session)
     browser.send(content)
     first, second, third = browser.replies("same")
-    assert first == second == third == Done(kind="done", request_id="same", said="approved deploy, 0 left")
+    assert first == second == third == Done(kind="done", request_id="same", said="approved deploy")
     assert shop.ran == ["deploy prod 1.0"]
 
 
@@ -425,6 +426,22 @@ def test_where_no_loop_runs_a_request_is_refused_instead_of_lost():
     assert (reply.kind, reply.error.type) == ("refused", "ConfigError")
     with pytest.raises(ConfigError):
         session.begin("hi")
+
+
+async def test_what_a_person_has_edited_keeps_its_order():
+    """W1.4, W2.2: nothing jumps when a draft comes back, and the call runs with its arguments as they were shown."""
+    session = Session(Shop().agent(calls(deployment()), "out"), "t")
+    result = await session.run("go")
+    browser = Browser(session)
+    edited = {"version": "2.0", "environment": "staging"}
+    draft = {"decision": "edit", "arguments": edited}
+    await browser.ask(kind="save_draft", id=result.pending[0].id, draft=draft)
+    (kept,) = session.drafts.all().values()
+    assert json.dumps(kept) == json.dumps(draft)
+    await browser.submit({"decision": "edit", "id": result.pending[0].id, "arguments": edited})
+    await settled(session)
+    (call,) = [call for message in session.state().messages for call in message.tool_calls]
+    assert json.dumps(call.arguments) == json.dumps(edited)
 
 
 async def test_an_answer_to_what_was_answered_elsewhere_is_refused_as_stale():

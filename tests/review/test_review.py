@@ -13,7 +13,7 @@ import pytest
 
 from llm4s_notebook.agent import Answer, Completed, PendingReview
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import ConfigError, IncompleteRun, InvalidResume, ModelFailed, PendingInterrupts, ThreadBusy
+from llm4s_notebook.errors import ConfigError, IncompleteRun, InvalidResume, ModelFailed, PendingInterrupts, RunCancelled, ThreadBusy
 from llm4s_notebook.graph import Completed as GraphCompleted
 from llm4s_notebook.graph import GraphBuilder, GraphRuntime, PendingInterrupt, Resumed, StateKey, Suspend
 from llm4s_notebook.models import ScriptedClient
@@ -43,6 +43,11 @@ class Seat:
         """The session shown last, once it waits for the person."""
         await until(lambda: bool(self.shown) and bool(self.shown[-1].state().pending) and not self.shown[-1].running)
         return self.shown[-1]
+
+
+def shown_in_a_cell(error: BaseException) -> list[str]:
+    """What IPython prints of an error that ended a cell: it asks the error itself."""
+    return getattr(error, "_render_traceback_")()  # noqa: B009 - private to Python, public to IPython
 
 
 @pytest.fixture
@@ -99,8 +104,12 @@ async def test_a_cancelled_wait_leaves_the_cards_and_says_how_to_wait_again(seat
     cell = asyncio.create_task(review(shop.agent(deployments("1.0"), "out"), "ship", thread_id="t"))
     session = await seat.session()
     cell.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError) as ended:
         await cell
+    assert shown_in_a_cell(ended.value) == [
+        "CellInterrupted: this cell waits no more, and nothing is lost",
+        '  next:  answer above all the same; to wait again: await review(agent, "…", thread_id="t")',
+    ]
     state = session.state()
     assert state.notice is not None
     assert 'await review(agent, "…", thread_id="t")' in state.notice
@@ -117,8 +126,12 @@ async def test_a_cancelled_cell_cancels_the_run_it_waits_for(seat: Seat, store: 
     cell = asyncio.create_task(review(agent, "go", thread_id="t"))
     await shop.started.wait()
     cell.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError) as ended:
         await cell
+    assert shown_in_a_cell(ended.value) == [
+        "CellInterrupted: the run was cancelled, and nothing that was stored is lost",
+        '  next:  Recover goes on above all the same; to wait again: await review(agent, "…", thread_id="t")',
+    ]
     (session,) = seat.shown
     assert not session.running
     assert session.state().can_recover
@@ -126,7 +139,7 @@ async def test_a_cancelled_cell_cancels_the_run_it_waits_for(seat: Seat, store: 
     shop.gate.set()
     again = asyncio.create_task(review(agent, "go", thread_id="t"))
     await until(lambda: len(seat.shown) == 2 and seat.shown[1].state().notice is not None)
-    assert "recover" in (seat.shown[1].state().notice or "")
+    assert "Recover" in (seat.shown[1].state().notice or "")
     await seat.shown[1].recover()
     assert (await again).answer == "done"
 
@@ -199,6 +212,40 @@ async def test_a_turn_begun_in_the_background_is_waited_for_by_the_review_that_f
     assert (await seat.session()) is session
     await session.answer(Answer.approve("2.0"))
     assert (await cell).answer == "out"
+
+
+async def test_a_wait_for_an_unfinished_turn_that_is_cancelled_speaks_of_recover_and_not_of_answers(seat: Seat, store: Checkpointer):
+    """W4.3: there is nothing to answer."""
+    shop = Shop()
+    agent = shop.agent(SLOW, "done", store=store)
+    first = asyncio.create_task(review(agent, "go", thread_id="t"))
+    await shop.started.wait()
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    again = asyncio.create_task(review(agent, "go", thread_id="t"))
+    await until(lambda: len(seat.shown) == 2 and seat.shown[1].state().notice is not None)
+    again.cancel()
+    with pytest.raises(asyncio.CancelledError) as ended:
+        await again
+    assert shown_in_a_cell(ended.value)[1].startswith("  next:  Recover goes on above all the same; to wait again: await review(")
+    assert str(seat.shown[1].state().notice).startswith("no cell waits any more. Recover goes on here all the same; ")
+
+
+async def test_a_turn_cancelled_by_a_click_ends_the_cell_and_names_the_button_that_goes_on(seat: Seat):
+    """W4.3, W5.1: the cell's next line needs a result, so the cell ends as an error; it is three lines that say what to do here."""
+    shop = Shop()
+    cell = asyncio.create_task(review(shop.agent(SLOW, "done"), "go", thread_id="t"))
+    await shop.started.wait()
+    (session,) = seat.shown
+    await session.cancel()
+    with pytest.raises(RunCancelled) as ended:
+        await cell
+    assert shown_in_a_cell(ended.value)[0] == "RunCancelled: the run was cancelled"
+    assert shown_in_a_cell(ended.value)[-1] == (
+        '  next:  Recover above finishes the turn; to wait for it again: await review(agent, "…", thread_id="t")'
+    )
+    assert session.state().error is None
 
 
 async def test_a_cancelled_cell_cancels_the_run_that_was_begun_in_the_background(seat: Seat):

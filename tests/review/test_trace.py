@@ -44,10 +44,19 @@ def test_an_edge_is_taken_when_its_target_runs_in_a_later_superstep():
     trace.see(looped())
     assert trace.superstep == 1
     assert trace.done == {"input", "model"}
-    assert trace.followed == {("input", "model")}
+    assert trace.followed == trace.straight == {("input", "model")}
     trace.see([record(6, TaskCompleted(), "2.0", "call"), record(7, TaskFailed("no"), "2.1", "call")])
     assert trace.followed == {("input", "model"), ("input", "call"), ("model", "call")}
+    assert trace.straight == {("input", "model"), ("model", "call")}  # input ran earlier, and model between them
     assert trace.failed == {"call"}
+
+
+def test_a_superstep_in_which_nothing_ran_stands_between_no_two_nodes():
+    """W3.3: a node that was held before it ran comes straight from the one before the hold; a failed one was reached."""
+    trace = Trace()
+    held = [record(6, RunSuspended(("2.0",))), record(7, RunResumed(("2.0",), "ana")), record(8, CheckpointCommitted(2))]
+    trace.see([*looped(), *held, record(9, TaskFailed("no"), "2.0", "call")])
+    assert ("model", "call") in trace.straight
 
 
 def test_events_seen_twice_change_nothing():

@@ -36,10 +36,13 @@ class FakeFrontEnd:
         self.states: dict[str, dict[str, Any]] = {}
         self.messages: list[tuple[str, dict[str, Any]]] = []
         self.closed: list[str] = []
+        self.heard: Callable[[dict[str, Any]], object] = lambda data: None
+        """Is told of everything that is sent, as it is."""
         self._numbers = count(1)
 
     def receive(self, sender: FakeComm, msg_type: str, data: dict[str, Any]) -> None:
         json.dumps(data)  # what a kernel could not send fails here too
+        self.heard(data)
         if msg_type == "comm_open":
             self.states[sender.comm_id] = dict(data["state"])
         elif msg_type == "comm_close":

@@ -24,7 +24,7 @@ def test_a_waiting_cell_is_released_by_an_answer_and_ends_with_the_result(kernel
     assert document["storage"] == {"kind": "file", "path": str(tmp_path / "threads.db"), "text": str(tmp_path / "threads.db")}
     assert cell not in kernel.idle
     reply = kernel.reply(kernel.answer(console, approve(document["pending"][0]["id"])))
-    assert (reply["kind"], reply["said"]) == ("done", "approved deploy, 0 left")
+    assert (reply["kind"], reply["said"]) == ("done", "approved deploy")
     kernel.finish(cell)
     assert kernel.printed(cell) == "it is out\n"
     assert kernel.document(console)["status"] == "completed"
@@ -38,7 +38,7 @@ def test_two_submits_in_one_waiting_cell_both_arrive(kernel: KernelFrontEnd, tmp
     first, second = (card["id"] for card in kernel.document(console)["pending"])
     assert kernel.reply(kernel.answer(console, approve(second)))["said"] == "approved deploy, 1 left"
     kernel.until(console, lambda document: [card["id"] for card in document["pending"]] == [first] and not document["running"])
-    assert kernel.reply(kernel.answer(console, reject(first)))["said"] == "rejected deploy, 0 left"
+    assert kernel.reply(kernel.answer(console, reject(first)))["said"] == "rejected deploy"
     kernel.finish(cell)
     assert kernel.printed(cell) == "both are out ['deploy-2.0']\n"
 
@@ -82,7 +82,7 @@ def test_an_interrupt_while_a_person_is_awaited_ends_the_wait_and_leaves_the_car
     console = kernel.waiting()
     kernel.interrupt()
     kernel.finish(cell)
-    assert kernel.error_names(cell) in (["CancelledError"], ["KeyboardInterrupt"])
+    assert kernel.error_names(cell) == ["CellInterrupted"]
     document = kernel.until(console, lambda document: document["notice"] is not None)
     assert 'await review(agent, "…", thread_id="t")' in document["notice"]
     assert len(document["pending"]) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import sys
 from html.parser import HTMLParser
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from llm4s_notebook.models import ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session, _observers
 from llm4s_notebook.widgets import Console, GraphView, ReviewPanel, Transcript
 
-from ..review.turns import Region, Shop, deployments, guarded, until
+from ..review.turns import Region, Shop, deployment, deployments, guarded, until
 from .front_end import FakeFrontEnd
 
 
@@ -45,7 +46,7 @@ def approve(id: str) -> dict[str, Any]:
     ],
 )
 async def test_every_widget_sends_the_sessions_document_and_what_it_draws(front: FakeFrontEnd, make: Any, view: str, read_only: bool):
-    """W1.1: one document for all of them, in one trait; a second, constant one says which view it is."""
+    """W1.1: one document for all of them; the forms of its editor and which view it is are traits of their own."""
     _, session = await waiting()
     widget = make(session)
     assert front.states[widget.model_id]["options"] == {"read_only": read_only, "view": view}
@@ -54,7 +55,9 @@ async def test_every_widget_sends_the_sessions_document_and_what_it_draws(front:
     assert front.states[widget.model_id]["_esm"]
     await session.answer(session.result.pending[0].approve())
     assert front.document(widget)["status"] == "completed"
-    assert front.document(widget) == session.state().model_dump(mode="json") | {"updated_at_ms": front.document(widget)["updated_at_ms"]}
+    whole = session.state().model_dump(mode="json") | {"updated_at_ms": front.document(widget)["updated_at_ms"]}
+    assert front.states[widget.model_id]["agents"] == whole["editor"].pop("agents")
+    assert front.document(widget) == whole
 
 
 @pytest.mark.parametrize("make", [Console, ReviewPanel, Transcript, GraphView])
@@ -88,6 +91,26 @@ async def test_a_request_is_answered_by_exactly_one_message(front: FakeFrontEnd)
     assert [len(front.replies(id)) for id in (hello, click, bad)] == [1, 1, 1]
     assert [front.replies(id)[0]["kind"] for id in (hello, click, bad)] == ["welcome", "done", "refused"]
     assert shop.ran == ["deploy prod 1.0"]
+
+
+async def test_prompts_are_sent_when_they_change_and_not_with_each_document(front: FakeFrontEnd):
+    """W4.5: the forms of a family are most of a document; both arrive in one message."""
+    shop = Shop()
+    session = Session(shop.agent(calls(deployment()), "out", system_prompt="a long prompt"), "t")
+    console = Console(session)
+    updates: list[dict[str, Any]] = []
+    front.heard = lambda data: updates.append(data["state"]) if data.get("method") == "update" else None
+    assert front.states[console.model_id]["agents"][0]["values"]["system_prompt"] == "a long prompt"
+    await session.run("ship")
+    assert updates
+    assert "a long prompt" not in json.dumps(updates)
+    assert isinstance(session.target, Agent)
+    await session.use(session.target.with_(system_prompt="a new prompt"))
+    changed = [update for update in updates if "a new prompt" in json.dumps(update)]
+    assert [sorted(update) for update in changed] == [["agents", "state"]]
+    assert "agents" not in changed[0]["state"]["editor"]
+    assert front.states[console.model_id]["agents"][0]["values"]["system_prompt"] == "a new prompt"
+    assert Transcript(session).agents == console.agents  # a view that comes later has them too
 
 
 async def test_a_document_from_the_browser_is_not_taken(front: FakeFrontEnd):

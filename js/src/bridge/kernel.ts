@@ -15,7 +15,10 @@ export interface Kernel<State = SessionState, Body = RequestBody> {
   dispose(): void;
 }
 
-type Traits<State> = { state: State; options: Options };
+type Editor = NonNullable<SessionState["editor"]>;
+
+/** `agents` are the forms of the document's editor, where the host sends them beside it: they seldom change, and hold whole prompts. */
+type Traits<State> = { state: State; options: Options; agents?: Editor["agents"] };
 
 /**
  * The kernel behind an anywidget model. Requests go as custom messages and never as trait changes: the widget library counts a
@@ -39,8 +42,10 @@ export function kernelOf<State extends { revision: number } = SessionState, Body
   const host = hostOf(model);
   return {
     state: () => {
-      const state = model.get("state") as State | Record<string, never> | null | undefined;
-      return state && "revision" in state ? (state as State) : null;
+      const state = model.get("state") as (State & { editor?: Editor | null }) | null | undefined;
+      if (!state || !("revision" in state)) return null;
+      const agents = model.get("agents");
+      return agents && state.editor ? { ...state, editor: { ...state.editor, agents } } : state;
     },
     options: () => ({ ...{ read_only: false, view: "console" as const }, ...(model.get("options") ?? {}) }),
     send: (request) => model.send(request),

@@ -76,6 +76,10 @@ export function lostNumber(value: Maybe): string | null {
   return null;
 }
 
+/** A whole number that a browser cannot hold, as the text of its digits: so it comes from the kernel and goes there (W2.8). */
+export const isExact = (value: Maybe): value is string =>
+  typeof value === "string" && /^-?\d{16,4300}$/.test(value) && !Number.isSafeInteger(Number(value));
+
 export const pretty = (value: Maybe): string => (value === undefined ? "" : JSON.stringify(value, null, 2));
 
 /** A short text for one line: a string as it is, anything else as JSON. */

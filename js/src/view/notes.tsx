@@ -84,10 +84,10 @@ export function Trouble({
   );
 }
 
-/** What just happened, for those who do not see it. */
+/** What just happened, for those who do not see it; how a turn ended is seen in the status line, and not said to the eye twice. */
 export function Live({ desk, ended = null }: { desk: Pick<Desk, "said">; ended?: string | null }) {
   return (
-    <div class="llm4s-live" role="status" aria-live="polite" data-testid="live">
+    <div class={ended === null ? "llm4s-live" : "llm4s-sr"} role="status" aria-live="polite" data-testid="live">
       {ended === null ? desk.said.value : <Plain text={ended} />}
     </div>
   );

@@ -6,7 +6,7 @@ import { UNSEEN } from "./unseen";
 /** Stands for what is not written down: a value nobody has given, or a secret. Python refuses to answer with it. */
 const NOT_WRITTEN = "...";
 
-/** A JSON value as Python writes it, on one line. Secrets are left out. The value holds no number that a browser cannot hold. */
+/** A JSON value as Python writes it, on one line. Secrets are left out. A number that a browser cannot hold is a bigint. */
 export function python(value: Maybe): string {
   if (value === undefined) return NOT_WRITTEN;
   if (value === null) return "None";
@@ -17,7 +17,7 @@ export function python(value: Maybe): string {
     return `{${Object.entries(value)
       .map(([key, item]) => `${pythonText(key)}: ${python(item)}`)
       .join(", ")}}`;
-  return JSON.stringify(value);
+  return String(value);
 }
 
 /** JSON's escapes are Python's too; what is not seen is escaped besides, so that the line is all there is. */

@@ -16,6 +16,7 @@ from .._decision_log import DecisionLog
 from .._drafts import Drafts
 from .._front_end import front_end
 from .._home import TICK, Home
+from .._interrupted import told_when_interrupted
 from .._observers import Observers, Pacer
 from ._changes import TextChanges
 from ._check import labelled
@@ -93,7 +94,8 @@ class TextSession:
         Returns when all are checked, or when `cancel` was called; then a next run goes on with the rest. A run under way is
         joined. Raises: what ended the run badly; a guardrail's exception does not, it is shown as its error on that text.
         """
-        await self._runner.run(again=again)
+        with told_when_interrupted("the check was stopped, and what is checked is kept", "run() goes on with the rest"):
+            await self._runner.run(again=again)
 
     def begin(self, *, again: bool = False) -> None:
         """`run` in the background. Raises: ConfigError where no event loop runs."""
@@ -194,8 +196,9 @@ class TextSession:
         reason = front.cannot_wait()
         if reason is not None and self.left:
             raise ConfigError(field="reviewed", problems=[reason])
-        while self.running or self.left:  # noqa: ASYNC110 - an interrupt is seen only when the loop wakes
-            await asyncio.sleep(TICK)
+        with told_when_interrupted("this cell waits no more, and every verdict is kept", "decide all the same; reviewed() waits again"):
+            while self.running or self.left:  # noqa: ASYNC110 - an interrupt is seen only when the loop wakes
+                await asyncio.sleep(TICK)
 
     # -- what came of it ---------------------------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ async def test_cancelling_the_caller_cancels_its_run() -> None:
     run = asyncio.ensure_future(session.run())
     await until(lambda: gate.waiting == 2)
     run.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError, match=r"what is checked is kept · run\(\) goes on with the rest"):
         await run
     assert (session.running, gate.waiting, session.state().checked) == (False, 0, 0)
 

@@ -1,4 +1,6 @@
 import type { Decision, Json, PendingCard } from "../../wire/index";
+import { withNumbers } from "../form/exact";
+import type { Schema } from "../form/schema";
 import { hideSecrets } from "../form/secret";
 import { lostNumber, type Maybe } from "../json";
 import { python } from "../python";
@@ -20,20 +22,31 @@ export function answerLine(card: PendingCard, draft: Draft): Copied {
       return { text: `Answer.reject(${id}, ${python(reasonOf(card, draft))})` };
     case "edit":
       if (card.guardrail !== null) return reply(id, { verdict: "edit", text: editedText(card, draft) });
-      return line(`Answer.edit(${id}, `, hideSecrets(editSchema(card), editSchema(card), value(card, draft, "edit")));
+      return line(`Answer.edit(${id}, `, written(editSchema(card), value(card, draft, "edit")));
     case "allow":
     case "block":
       return reply(id, { verdict: draft.decision ?? "allow" });
     default:
-      return reply(id, hideSecrets(answerSchema(card), answerSchema(card), value(card, draft, "reply")));
+      return reply(id, written(answerSchema(card), value(card, draft, "reply")));
   }
 }
 
 /** A call's arguments as JSON, as the card shows them. */
 export function argumentsText(card: PendingCard): Copied {
   const lost = lostNumber(card.arguments as Json);
-  return lost === null ? { text: JSON.stringify(card.arguments, null, 2) } : { problem: lost };
+  if (lost !== null) return { problem: lost };
+  // JSON has no word for a large number that its writer cannot hold, so it is marked as one and the mark taken off.
+  const mark = `${Math.random()}:`;
+  const marked = JSON.stringify(
+    withNumbers(editSchema(card), card.arguments as Json),
+    (_, item) => (typeof item === "bigint" ? mark + item : item),
+    2,
+  );
+  return { text: marked.replaceAll(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") };
 }
+
+/** A value as it may be written down: secrets are dots, and every number is one. */
+const written = (schema: Schema, given: Maybe): Maybe => withNumbers(schema, hideSecrets(schema, schema, given));
 
 function first(card: PendingCard): Choice {
   if (card.kind === "APPROVAL") return "approve";

@@ -1,5 +1,5 @@
 import type { Json } from "../../wire/index";
-import { equal, isObject, type Maybe } from "../json";
+import { equal, isExact, isObject, type Maybe } from "../json";
 import { leafFaults, looksLike } from "./leaf";
 import { branchPlan, fullSchema, type Plan, type Schema } from "./schema";
 
@@ -20,7 +20,7 @@ export function shows(plan: Plan, value: Json): boolean {
     case "boolean":
       return typeof value === "boolean";
     case "number":
-      return typeof value === "number";
+      return typeof value === "number" || (plan.integer && isExact(value));
     case "decimal":
       return typeof value === "number" || typeof value === "string";
     case "string":
@@ -63,7 +63,7 @@ export function fits(root: Schema, schema: Schema, value: Json, { close = false,
       return typeof of === "boolean" ? of : inner(of, item);
     });
   }
-  if (plan.kind === "number" && plan.integer && !Number.isInteger(value)) return false;
+  if (plan.kind === "number" && plan.integer && !Number.isInteger(value) && !isExact(value)) return false;
   if (plan.kind === "secret") return !plan.text || typeof value === "string";
   const full = fullSchema(root, schema);
   return !close || (leafFaults(plan, full, value).length === 0 && looksLike(full, value));
@@ -75,6 +75,11 @@ export function fits(root: Schema, schema: Schema, value: Json, { close = false,
  */
 export function branchOf(root: Schema, branches: readonly Schema[], value: Maybe): number {
   if (value === undefined) return -1;
+  if (isExact(value)) {
+    // Where a text is possible too, digits are a text.
+    const text = branches.findIndex((branch) => ["string", "decimal"].includes(branchPlan(root, branch).kind));
+    if (text >= 0) return text;
+  }
   for (const close of [true, false]) {
     const found = branches.findIndex((branch) => fits(root, branch, value, { close }));
     if (found >= 0) return found;

@@ -1,5 +1,5 @@
 import type { Json } from "../../wire/index";
-import { equal, lostNumber } from "../json";
+import { equal, isExact, lostNumber } from "../json";
 import type { Plan, Schema } from "./schema";
 import { isDots } from "./secret";
 
@@ -15,6 +15,7 @@ export function leafFaults(plan: Plan, schema: Schema, value: Json): string[] {
     case "boolean":
       return typeof value === "boolean" ? [] : ["Must be yes or no."];
     case "number":
+      if (plan.integer && isExact(value)) return []; // the kernel knows its bounds
       if (typeof value !== "number") return ["Must be a number."];
       if (plan.integer && !Number.isInteger(value)) return ["Must be a whole number."];
       // A number with a fraction is the same in Python; only of a whole one digits may have been lost on the way here.

@@ -5,10 +5,9 @@ import type { Schema } from "./schema";
 export function limitsText(schema: Schema): string {
   const parts: string[] = [];
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
-  if (typeof minimum === "number") parts.push(`≥ ${minimum}`);
-  if (typeof exclusiveMinimum === "number") parts.push(`> ${exclusiveMinimum}`);
-  if (typeof maximum === "number") parts.push(`≤ ${maximum}`);
-  if (typeof exclusiveMaximum === "number") parts.push(`< ${exclusiveMaximum}`);
+  if (typeof minimum === "number" || typeof maximum === "number") parts.push(span(minimum, maximum));
+  if (typeof exclusiveMinimum === "number") parts.push(`more than ${exclusiveMinimum}`);
+  if (typeof exclusiveMaximum === "number") parts.push(`less than ${exclusiveMaximum}`);
   if (typeof multipleOf === "number") parts.push(`multiple of ${multipleOf}`);
   const count = (least: Maybe, most: Maybe, what: string) => {
     if (typeof least !== "number" && typeof most !== "number") return;
@@ -21,6 +20,6 @@ export function limitsText(schema: Schema): string {
 }
 
 function span(least: Maybe, most: Maybe): string {
-  if (typeof least === "number" && typeof most === "number") return least === most ? `${least}` : `${least}–${most}`;
+  if (typeof least === "number" && typeof most === "number") return least === most ? `${least}` : `${least} to ${most}`;
   return typeof least === "number" ? `at least ${least}` : `at most ${String(most)}`;
 }

@@ -1,13 +1,16 @@
-import { brief, parseJson, pretty } from "../json";
+import { brief, isExact, type Maybe, parseJson, pretty } from "../json";
 import { Plain } from "../text";
 import { type ControlProps, hint, useControl } from "./common";
+import { takesExact } from "./exact";
 import type { Plan } from "./schema";
 import { fieldId, useForm } from "./scope";
 import { type Reading, useTyped } from "./typed";
 
 export function NumberControl(props: ControlProps & { integer: boolean }) {
-  const { value, attributes } = useControl(props);
-  const [text, onText] = useTyped(props.path, (given) => (typeof given === "number" ? String(given) : ""), readNumber(props.integer));
+  const { form, value, attributes } = useControl(props);
+  const exact = takesExact(form.root, props.path);
+  const show = (given: Maybe) => (typeof given === "number" || isExact(given) ? String(given) : "");
+  const [text, onText] = useTyped(props.path, show, readNumber(props.integer, exact));
   return (
     <input
       {...attributes}
@@ -23,14 +26,15 @@ export function NumberControl(props: ControlProps & { integer: boolean }) {
 }
 
 const readNumber =
-  (integer: boolean) =>
+  (integer: boolean, exact: boolean) =>
   (text: string): Reading => {
     const bare = text.trim();
     if (bare === "") return { value: undefined };
     if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(bare) || !Number.isFinite(Number(bare)))
       return { message: `“${brief(bare)}” is not a number.` };
     if (integer && !Number.isInteger(Number(bare))) return { message: `“${brief(bare)}” is not a whole number.` };
-    return { value: Number(bare) };
+    const digits = bare.replace("+", "");
+    return { value: exact && isExact(digits) ? digits : Number(bare) };
   };
 
 /** A decimal number stays text, so that no digit is lost; a number the model proposed stays a number until it is changed. */

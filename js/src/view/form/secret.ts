@@ -1,6 +1,7 @@
 import type { Json } from "../../wire/index";
 import { isObject, type Maybe } from "../json";
-import { asSchema, resolve, type Schema } from "./schema";
+import { apart, atIndex, atKey } from "./apart";
+import type { Schema } from "./schema";
 
 /** Stands for a secret that a person has typed, where it is only looked at (rule 3.8.4). */
 export const TYPED_SECRET = "•••••••• (typed)";
@@ -23,27 +24,4 @@ function hide(root: Schema, schemas: readonly Schema[], value: Json): Json {
   if (Array.isArray(value)) return value.map((item, at) => hide(root, atIndex(members, at), item));
   if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, hide(root, atKey(members, key), item)]));
   return value;
-}
-
-/** A schema with references followed and unions taken apart. */
-function apart(root: Schema, schema: Schema, depth = 0): Schema[] {
-  const found = resolve(root, schema);
-  const inner = [found.anyOf, found.oneOf, found.allOf].flatMap((many) => (Array.isArray(many) ? many : []));
-  return depth > 8 ? [found] : [found, ...inner.flatMap((one) => apart(root, asSchema(one), depth + 1))];
-}
-
-function atKey(members: readonly Schema[], key: string): Schema[] {
-  return members.flatMap((member) => {
-    const properties = asSchema(member.properties);
-    if (Object.hasOwn(properties, key)) return [asSchema(properties[key])];
-    const patterns = Object.values(asSchema(member.patternProperties)).map(asSchema);
-    return isObject(member.additionalProperties) ? [...patterns, member.additionalProperties] : patterns;
-  });
-}
-
-function atIndex(members: readonly Schema[], at: number): Schema[] {
-  return members.flatMap((member) => {
-    const first = Array.isArray(member.prefixItems) ? member.prefixItems : [];
-    return [asSchema(at < first.length ? first[at] : member.items)];
-  });
 }

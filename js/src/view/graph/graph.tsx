@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { GraphPicture } from "../../wire/index";
+import type { GraphPicture, NodeView } from "../../wire/index";
 import type { Desk } from "../desk";
 import { Plain } from "../text";
 import { oneLine } from "../unseen";
@@ -40,9 +40,13 @@ function Diagram({ desk, prefix, picture, onCard }: GraphProps & { picture: Grap
     ? current
     : (nodes.find((node) => node.id === picture.entry)?.id ?? nodes[0]?.id ?? null);
   const opened = nodes.find((node) => node.id === open);
-  const centre =
-    nodes.find((node) => node.held + node.waiting > 0)?.id ?? nodes.find((node) => node.status === "running")?.id ?? picture.entry;
-  useScrollTo(canvas, layout, zoom, centre, picture.topology);
+  const are = (status: NodeView["status"]) => nodes.filter((node) => node.status === status);
+  const matters = nodes.find((node) => node.held + node.waiting > 0) ?? are("running")[0] ?? are("failed")[0];
+  // When nothing runs any more the view stays where the turn was last; of one that is over already it shows the end.
+  const watched = useRef("");
+  if (matters !== undefined) watched.current = matters.id;
+  if (!layout.boxes.has(watched.current)) watched.current = are("done").at(-1)?.id ?? picture.entry;
+  useScrollTo(canvas, layout, zoom, watched.current, picture.topology);
 
   const focusNode = (id: string) => {
     setCurrent(id);
@@ -187,26 +191,40 @@ function fitting(canvas: HTMLElement | null, layout: Layout): number {
   return Math.max(0.1, Math.min(1, (canvas.clientWidth - 4) / layout.width, (canvas.clientHeight - 4) / layout.height));
 }
 
-/** Open on the node that matters, once per topology; a view that has no size yet waits until it has. */
+/**
+ * Open on the node that matters, once per topology, and keep it in sight while the turn goes on and the canvas changes its size, until
+ * the person has scrolled. A view that has no size yet waits until it has.
+ */
 function useScrollTo(canvas: { current: HTMLElement | null }, layout: Layout, zoom: number, id: string, topology: string): void {
-  const done = useRef<string | null>(null);
+  const placed = useRef({ of: "", left: 0, top: 0 });
   useLayoutEffect(() => {
-    const box = layout.boxes.get(id);
     const element = canvas.current;
-    if (element === null || box === undefined || done.current === topology) return;
-    const scroll = () => {
-      if (element.clientWidth === 0) return false;
-      element.scrollLeft = (box.x - layout.left) * zoom - element.clientWidth / 2;
-      element.scrollTop = (box.y - layout.top) * zoom - element.clientHeight / 2;
-      done.current = topology;
-      return true;
+    const box = layout.boxes.get(id);
+    if (element === null || box === undefined) return undefined;
+    const place = () => {
+      if (element.clientWidth === 0) return;
+      const was = placed.current;
+      if (was.of !== topology) {
+        element.scrollLeft = (box.x - layout.left) * zoom - element.clientWidth / 2;
+        element.scrollTop = (box.y - layout.top) * zoom - element.clientHeight / 2;
+      } else if (
+        stayed(element.scrollLeft, was.left, element.scrollWidth - element.clientWidth) &&
+        stayed(element.scrollTop, was.top, element.scrollHeight - element.clientHeight)
+      )
+        showBox(element, layout, zoom, id);
+      else return;
+      placed.current = { of: topology, left: element.scrollLeft, top: element.scrollTop };
     };
-    if (scroll() || typeof ResizeObserver === "undefined") return;
-    const observer = new ResizeObserver(() => scroll() && observer.disconnect());
+    place();
+    if (typeof ResizeObserver === "undefined") return undefined;
+    const observer = new ResizeObserver(place);
     observer.observe(element);
     return () => observer.disconnect();
-  }, [topology, layout]);
+  }, [topology, layout, id, zoom]);
 }
+
+/** Whether nobody has scrolled: a canvas that grew has by itself gone back to the farthest place there is. */
+const stayed = (now: number, was: number, farthest: number) => Math.abs(now - Math.min(was, farthest)) < 2;
 
 /** Scroll our own canvas, never the notebook, as little as shows the node. */
 function showBox(canvas: HTMLElement | null, layout: Layout, zoom: number, id: string): void {
