@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from ..graph import value_path
 from ..models import Json, compact
+from ._bounds import broken_bounds
 from ._codec import json_path
 
 
@@ -105,13 +106,14 @@ def _number(value: object) -> str:
 class _Fault:
     """One pydantic error: where in the arguments, and its reason in our words."""
 
-    __slots__ = ("expected", "path", "rank", "reason")
+    __slots__ = ("expected", "more", "path", "rank", "reason")
 
     def __init__(self, error: ErrorDetails, arguments: Json, schema: Mapping[str, Json]) -> None:
         kind = error["type"]
         self.path = value_path(arguments, error["loc"], missing=kind in _MISSING)
         self.expected = _EXPECTED.get(kind)
         self.reason = _reason(kind, error)
+        self.more: list[str] = []
         if kind in _TAGS and (tag := _tag_of(error)) is not None:
             self.path = (*self.path, tag)
             kind, self.reason = _wrong_tag(kind, error)
@@ -119,6 +121,8 @@ class _Fault:
             given = _json_type_of_number(error["input"])
             if given != wanted and (given, wanted) != ("integer", "number"):  # a type mismatch reports only itself
                 self.expected, self.reason = wanted, f"expected {wanted}, got {json_type(error['input'])}"
+        elif kind in _BOUNDS:
+            self.more = _other_bounds(kind, error["input"], schema, self.path)
         self.rank = 0 if kind in _MISSING else 1 if kind in _EXTRA else 2
 
 
@@ -162,6 +166,17 @@ def _reason(kind: str, error: ErrorDetails) -> str:
             return f"no {context['discriminator']} that tells which form is meant"
         case _:
             return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _other_bounds(kind: str, given: Json, schema: Mapping[str, Json], path: Sequence[str | int]) -> list[str]:
+    """The bounds that a number breaks too: pydantic tells the first it finds."""
+    at = _place(schema, path)
+    nodes = [] if at is None else [node for node in _members(schema, at) if node.get("type") != "null"]
+    if len(nodes) != 1 or isinstance(given, bool) or not isinstance(given, int | float):
+        return []
+    number = int(given) if isinstance(given, float) and given.is_integer() else given
+    bounds = {keyword: value for keyword, value in nodes[0].items() if isinstance(value, int | float)}
+    return [broken for broken in broken_bounds(bounds, number) if _BOUNDS[kind][1] not in broken]
 
 
 _CHOICES = {"literal_error", "enum"}
@@ -294,4 +309,6 @@ def faults_in(errors: Sequence[ErrorDetails], arguments: Json, schema: Mapping[s
         got = next((fault.reason.rpartition(", got ")[2] for fault in group if fault.expected), "")
         reasons = others + ([f"expected {' or '.join(expected)}, got {got}"] if expected else [])
         lines.append(ArgumentFault(path, " or ".join(reasons)))
+        if len(group) == 1:
+            lines += [ArgumentFault(path, broken) for broken in group[0].more]
     return lines

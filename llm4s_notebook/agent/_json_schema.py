@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from decimal import Decimal
 from typing import TypeGuard, cast
 
 from ..models import Json, compact
 from ._argument_faults import ArgumentFault, json_type
+from ._bounds import broken_bounds
 
 Path = tuple[str | int, ...]
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -91,7 +91,7 @@ def _violations(schema: Mapping[str, Json], value: Json, path: Path) -> Iterator
     if isinstance(value, str):
         yield from (ArgumentFault(path, reason) for reason in _string_violations(schema, value))
     elif _is_number(value):
-        yield from (ArgumentFault(path, reason) for reason in _number_violations(schema, value))
+        yield from (ArgumentFault(path, reason) for reason in broken_bounds(schema, value))
     elif isinstance(value, list):
         yield from _array_violations(schema, cast(list[Json], value), path)
     elif _is_object(value):
@@ -128,34 +128,6 @@ def _string_violations(schema: Mapping[str, Json], value: str) -> list[str]:
     if "maxLength" in schema and len(value) > schema["maxLength"]:
         found.append(f"length {len(value)} is above maxLength {schema['maxLength']}")
     return found
-
-
-def _number_violations(schema: Mapping[str, Json], value: float) -> list[str]:
-    found: list[str] = []
-    if "minimum" in schema and value < schema["minimum"]:
-        found.append(f"{value} is below minimum {schema['minimum']}")
-    if "maximum" in schema and value > schema["maximum"]:
-        found.append(f"{value} is above maximum {schema['maximum']}")
-    if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
-        found.append(f"{value} is not above exclusiveMinimum {schema['exclusiveMinimum']}")
-    if "exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]:
-        found.append(f"{value} is not below exclusiveMaximum {schema['exclusiveMaximum']}")
-    if "multipleOf" in schema and not _is_multiple(value, schema["multipleOf"]):
-        found.append(f"{value} is not a multiple of {schema['multipleOf']}")
-    return found
-
-
-def _is_multiple(value: float, of: float) -> bool:
-    """Exact in decimal: 0.3 is a multiple of 0.1."""
-    a, b = (Decimal(str(number)).as_tuple() for number in (value, of))
-    shift = max(0, -cast(int, a.exponent), -cast(int, b.exponent))
-
-    def whole(number: float) -> int:
-        sign, digits, exponent = Decimal(str(number)).as_tuple()
-        unsigned = int("".join(map(str, digits))) * 10 ** (cast(int, exponent) + shift)
-        return -unsigned if sign else unsigned
-
-    return whole(value) % whole(of) == 0
 
 
 def _array_violations(schema: Mapping[str, Json], value: list[Json], path: Path) -> Iterator[ArgumentFault]:

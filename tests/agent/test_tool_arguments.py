@@ -311,6 +311,31 @@ def test_constraints_are_said_by_their_keyword() -> None:
     )
 
 
+def test_every_bound_that_a_number_breaks_is_told() -> None:
+    """3.2 step 2, 3.3.6: pydantic stops at the first."""
+
+    @tool
+    async def limits(
+        step: Annotated[int, Field(ge=1, le=5, multiple_of=2)] = 2,
+        maybe: Annotated[float, Field(gt=0, multiple_of=0.5)] | None = None,
+        many: list[Annotated[int, Field(ge=10, multiple_of=10)]] = [],  # noqa: B006 - a default under test
+    ) -> None:
+        """Limit."""
+
+    with pytest.raises(InvalidArguments) as refused:
+        limits.decode({"step": 9, "maybe": -0.3, "many": [20, 3.0, 5]})
+    assert sorted(refused.value.problems) == [
+        "$.many[1]: 3 is below minimum 10",
+        "$.many[1]: 3 is not a multiple of 10",
+        "$.many[2]: 5 is below minimum 10",
+        "$.many[2]: 5 is not a multiple of 10",
+        "$.maybe: -0.3 is not a multiple of 0.5",
+        "$.maybe: -0.3 is not above exclusiveMinimum 0",
+        "$.step: 9 is above maximum 5",
+        "$.step: 9 is not a multiple of 2",
+    ]
+
+
 class Order(BaseModel):
     """An order."""
 
