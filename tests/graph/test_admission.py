@@ -297,7 +297,8 @@ async def test_admission_raises_only_the_projects_errors(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "head", odd)
+        for read in ("head", "latest"):
+            patched.setattr(store, read, odd)
         for call in (runtime.start("t", made.graph, 1), runtime.resume("t", made.graph, {"0.0": None}), runtime.recover("t", made.graph)):
             with pytest.raises(RunCrashed) as caught:
                 await call

@@ -21,8 +21,10 @@ def reads(store: Checkpointer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     original = store.latest
 
     async def counted(thread_id: str) -> Any:
-        seen.append(thread_id)
-        return await original(thread_id)
+        found = await original(thread_id)
+        if found is not None:  # a new thread has none
+            seen.append(thread_id)
+        return found
 
     monkeypatch.setattr(store, "latest", counted)
     return seen

@@ -32,12 +32,15 @@ def text(value: Any, thread_id: str) -> bytes:
 def lists_of(items: Iterable[Item], thread_id: str) -> Lists:
     """The lists of these items, which come in their order. Raises: Damage where one is missing."""
     lists: Lists = {}
+    last, length = 0, 0
+    target: list[bytes] = []
     for of, position, value in items:
-        target = lists.get(of)
-        if target is None:
-            target = lists[of] = []
-        if position != len(target):
+        if of != last:
+            last, target = of, lists.setdefault(of, [])
+            length = len(target)
+        if position != length:
             raise _alone(of, position, thread_id)
+        length += 1
         target.append(value if type(value) is bytes else text(value, thread_id))
     return lists
 

@@ -35,8 +35,7 @@ _LATEST = f"""SELECT t.id, t.live, t.writes, {_HEADER} FROM llm4s_thread t
     LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest {_NAMES}
     WHERE t.thread_id = ? AND t.latest IS NOT NULL"""
 # a text that is not where another row refers to it is NULL
-_PART = """CASE WHEN w.start >= 0 AND w.size BETWEEN 0 AND length(s.value) - w.start
-    THEN substr(CAST(s.value AS BLOB), w.start + 1, w.size) END"""
+_PART = "CASE WHEN w.size BETWEEN 0 AND length(s.value) - w.start THEN substr(CAST(s.value AS BLOB), w.start + 1, w.size) END"
 _TEXT = f"""CASE WHEN w.source IS NOT NULL THEN (SELECT {_PART} FROM llm4s_row s WHERE s.id = w.source)
     WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
 _HEADS = f"w.place, w.section, w.name, w.id, w.position, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
