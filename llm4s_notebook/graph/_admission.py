@@ -89,11 +89,7 @@ class Admission:
             except CheckpointWriteFailed:
                 await self._checkpointer.head(thread_id)  # of a store that cannot even be read, that is what is said
                 raise
-        head = await self._checkpointer.head(thread_id)
-        await self._standing.check_settled(thread_id, head)
-        before = await self._standing.load(thread_id, graph, head)
-        if before is not None and not before.status.settled:  # it changed since the head was read
-            raise ThreadBusy(thread_id=thread_id, checkpoint_id=before.checkpoint_id)
+        before = await self._standing.settled(thread_id, graph)
         return await self._begin(thread_id, graph, data, before, config)
 
     async def _begin(self, thread_id: str, graph: AnyGraph, data: bytes, before: Held | None, config: RunConfig) -> Admitted:

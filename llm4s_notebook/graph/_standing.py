@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..checkpoint import Checkpointer, CheckpointStatus, EventRecord, Head, PatchOp, Value
+from ..checkpoint import Checkpoint, Checkpointer, CheckpointStatus, EventRecord, Head, PatchOp, Value
 from ..errors import (
     IncompleteRun,
     NothingToRecover,
@@ -58,12 +58,7 @@ class Standing:
         latest = await self._checkpointer.latest(thread_id)
         if latest is None:
             return None
-        checkpoint = latest.checkpoint
-        restored = graph.restored(checkpoint)
-        settled = settled_of(checkpoint.header)
-        return Held(
-            graph, checkpoint.id, checkpoint.status, restored.execution, birth_of(checkpoint), settled, checkpoint.token, restored.rewrite
-        )
+        return _held(graph, latest.checkpoint)
 
     async def check_restorable(self, thread_id: str, graph: AnyGraph) -> None:
         """Refuse a thread that does not fit the graph before its claim is touched. Raises: RestoreRejected; NothingToRecover."""
@@ -72,13 +67,24 @@ class Standing:
             raise NothingToRecover(thread_id=thread_id)
         reused_results(graph.plan, graph.restored(latest.checkpoint).execution, latest.writes)
 
-    async def check_settled(self, thread_id: str, head: Head) -> None:
-        """Refuse a turn on a thread whose last one is not over. Raises: PendingInterrupts; ThreadBusy; IncompleteRun."""
-        if head.status is CheckpointStatus.SUSPENDED:
-            raise await self.pending(thread_id)
-        if head.status is CheckpointStatus.RUNNING and head.checkpoint_id is not None:
+    async def settled(self, thread_id: str, graph: AnyGraph) -> Held | None:
+        """The thread as stored, for a turn on top of its last one; None for a new thread.
+
+        Raises: PendingInterrupts, ThreadBusy or IncompleteRun when its last turn is not over; RestoreRejected.
+        """
+        latest = await self._checkpointer.latest(thread_id)
+        if latest is None:
+            return None
+        checkpoint = latest.checkpoint
+        if checkpoint.status is CheckpointStatus.SUSPENDED:
+            raise PendingInterrupts(thread_id=thread_id, interrupt_ids=checkpoint.interrupts)
+        if checkpoint.status is CheckpointStatus.RUNNING:
+            head = await self._checkpointer.head(thread_id)
             self.check_free(thread_id, head)
-            raise IncompleteRun(thread_id=thread_id, checkpoint_id=head.checkpoint_id)
+            if head.checkpoint_id != checkpoint.id:  # it goes on
+                raise ThreadBusy(thread_id=thread_id, checkpoint_id=head.checkpoint_id)
+            raise IncompleteRun(thread_id=thread_id, checkpoint_id=checkpoint.id)
+        return _held(graph, checkpoint)
 
     def check_free(self, thread_id: str, head: Head) -> None:
         """A live run of another runtime or process shows as a live claim (R8.12). Raises: ThreadBusy."""
@@ -132,3 +138,11 @@ class Standing:
             if len(page) < _PAGE:
                 return found
             after = page[-1].sequence or after
+
+
+def _held(graph: AnyGraph, checkpoint: Checkpoint) -> Held:
+    """A stored checkpoint, restored into this graph. Raises: RestoreRejected."""
+    restored = graph.restored(checkpoint)
+    settled = settled_of(checkpoint.header)
+    birth = birth_of(checkpoint)
+    return Held(graph, checkpoint.id, checkpoint.status, restored.execution, birth, settled, checkpoint.token, restored.rewrite)

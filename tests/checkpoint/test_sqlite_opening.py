@@ -436,6 +436,8 @@ async def test_opening_again_needs_no_upgrade_and_keeps_the_settings(file: Path)
                 for name in ("journal_mode", "secure_delete")
             }
             assert pragmas == {"journal_mode": "wal", "secure_delete": 1}
+            for lane in (store._reader, store._writer):  # W4: a thread of some thousand messages stays at hand
+                assert lane.call_now(lambda c: c.execute("PRAGMA cache_size").fetchone()[0]) == -8192
             assert store._writer.call_now(lambda c: c.execute("PRAGMA synchronous").fetchone()[0]) == level
             assert await store.threads(status=CheckpointStatus.RUNNING) == []
 

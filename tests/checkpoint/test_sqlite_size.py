@@ -194,6 +194,17 @@ async def test_a_long_thread_is_read_with_one_look_at_each_live_row(store: Sqlit
         assert not any(one.startswith("SCAN") for one in seen)
 
 
+async def test_a_thread_is_read_with_three_statements(store: SqliteCheckpointer) -> None:
+    """W4: its row with the latest header, its entries, the items of its lists; and each is found through an index."""
+    claim = await store.claim("t", "run", 30)
+    for number in range(1, 4):
+        await store.commit("t", superstep(number, claim.token))
+    with Counted(store) as counted:
+        assert await store.latest("t") is not None
+    assert [one.split(" ", 1)[0] for one in counted.statements if "llm4s" in one] == ["SELECT"] * 3
+    assert not [step for step in plans(store, _read._LATEST, "t") if step.startswith("SCAN")]
+
+
 async def test_no_statement_of_a_commit_scans_a_table(store: SqliteCheckpointer) -> None:
     """W1, W6: every look-up and every closing goes through a key or an index."""
     for statement, values in (

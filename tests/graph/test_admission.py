@@ -297,12 +297,34 @@ async def test_admission_raises_only_the_projects_errors(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "head", odd)
+        for read in ("head", "latest"):
+            patched.setattr(store, read, odd)
         for call in (runtime.start("t", made.graph, 1), runtime.resume("t", made.graph, {"0.0": None}), runtime.recover("t", made.graph)):
             with pytest.raises(RunCrashed) as caught:
                 await call
             assert isinstance(caught.value.cause, ZeroDivisionError)
     assert output(await runtime.run("t", made.graph, 1)) == ["start", "middle", "end"]
+
+
+async def test_a_thread_that_goes_on_while_it_is_looked_at_is_busy(
+    runtime: GraphRuntime, store: Checkpointer, another: Another, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4.20: it was left behind when it was read, and is over when its claim is looked for; nobody is told to recover it."""
+    made = (await brought_to("left behind", runtime)).made
+    made.failing.clear()
+    original = store.latest
+
+    async def late(thread_id: str) -> Any:
+        found = await original(thread_id)
+        monkeypatch.setattr(store, "latest", original)
+        await (await another().recover(thread_id, made.graph))
+        return found
+
+    monkeypatch.setattr(store, "latest", late)
+    with pytest.raises(ThreadBusy) as caught:
+        await runtime.start("t", made.graph, ["c"])
+    assert caught.value.checkpoint_id == (await store.head("t")).checkpoint_id
+    assert output(await runtime.run("t", made.graph, ["c"]))
 
 
 async def test_a_refused_restore_leaves_the_thread_alone(runtime: GraphRuntime, store: Checkpointer, another: Any) -> None:

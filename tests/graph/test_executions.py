@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Checkpointer
-from llm4s_notebook.errors import RestoreRejected
+from llm4s_notebook.errors import PendingInterrupts, RestoreRejected
 from llm4s_notebook.graph import Command, GraphBuilder, GraphRuntime, Resumed, RunConfig, Suspend, Suspended
 
 from .graphs import LOG, Another, chain, fan, output
@@ -21,8 +21,10 @@ def reads(store: Checkpointer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     original = store.latest
 
     async def counted(thread_id: str) -> Any:
-        seen.append(thread_id)
-        return await original(thread_id)
+        found = await original(thread_id)
+        if found is not None:  # a new thread has none
+            seen.append(thread_id)
+        return found
 
     monkeypatch.setattr(store, "latest", counted)
     return seen
@@ -48,6 +50,26 @@ async def test_the_held_execution_is_used_only_while_it_is_the_latest(runtime: G
     assert (made.ran["start"], other.ran["start"]) == (3, 1)
     with pytest.raises(RestoreRejected):
         await runtime.run("t", fan().graph, ["a"])
+
+
+async def test_a_thread_that_is_not_held_is_read_once(
+    runtime: GraphRuntime, store: Checkpointer, another: Another, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4.20, W4: a turn on a finished thread, and the refusal of one on a waiting thread, read it whole and look at no head before."""
+
+    async def unasked(thread_id: str) -> Any:
+        raise AssertionError(thread_id)
+
+    made = fan()
+    await runtime.run("t", made.graph, ["a"])
+    await runtime.run("u", made.graph, ["ask a", "ask b"])
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "head", unasked)
+        assert output(await another().run("t", made.graph, ["b"]))
+        with pytest.raises(PendingInterrupts) as refused:
+            await another().start("u", made.graph, ["b"])
+    assert list(refused.value.interrupt_ids) == ["1.0", "1.1"]
+    assert reads == ["t", "u"]
 
 
 async def test_a_held_thread_is_not_read_again(runtime: GraphRuntime, reads: list[str]) -> None:

@@ -11,10 +11,10 @@ from . import _small
 from ._schema import LIST_HEAD
 from ._trouble import Damage
 
-Head: TypeAlias = tuple[int, str, str, int, int, int | None, Any]
-"""place, section, name, id, position, size of what it refers to, value"""
-Item: TypeAlias = tuple[int, int, int | None, Any]
-"""list, position, size of what it refers to, value"""
+Head: TypeAlias = tuple[int, str, str, int, int, Any]
+"""place, section, name, id, position, value"""
+Item: TypeAlias = tuple[int, int, Any]
+"""list, position, value"""
 Lists: TypeAlias = dict[int, list[bytes]]
 """The items of lists in their order, by the row of the list's head."""
 
@@ -25,28 +25,23 @@ def text(value: Any, thread_id: str) -> bytes:
         return value
     if isinstance(value, str):  # edited with another program
         return value.encode()
-    raise Damage(f"a value of thread '{thread_id}' is no JSON text but {value!r}")
-
-
-def part(value: Any, size: int | None, thread_id: str) -> bytes:
-    """The same of one that may refer to so many bytes of another row's. Raises: Damage."""
-    found = text(value, thread_id)
-    if size is not None and len(found) != size:
-        raise Damage(f"a value of thread '{thread_id}' refers to text that is not there")
-    return found
+    lost = ", or refers to text that is not there" if value is None else ""
+    raise Damage(f"a value of thread '{thread_id}' is no JSON text but {value!r}{lost}")
 
 
 def lists_of(items: Iterable[Item], thread_id: str) -> Lists:
     """The lists of these items, which come in their order. Raises: Damage where one is missing."""
     lists: Lists = {}
-    for of, position, size, value in items:
-        target = lists.get(of)
-        if target is None:
-            target = lists[of] = []
-        if position != len(target):
+    last, length = 0, 0
+    target: list[bytes] = []
+    for of, position, value in items:
+        if of != last:
+            last, target = of, lists.setdefault(of, [])
+            length = len(target)
+        if position != length:
             raise _alone(of, position, thread_id)
-        right = type(value) is bytes and (size is None or size == len(value))
-        target.append(value if right else part(value, size, thread_id))
+        length += 1
+        target.append(value if type(value) is bytes else text(value, thread_id))
     return lists
 
 
@@ -56,8 +51,8 @@ def entries_of(heads: Iterable[Head], lists: Lists, small: Any, checkpoint: int,
     Raises: Damage for a list without a head and for bytes that are no values.
     """
     found: list[tuple[int, str, str, Entry]] = []
-    for place, section, name, at, position, size, value in heads:
-        found.append((place, section, name, lists.pop(at, []) if position == LIST_HEAD else part(value, size, thread_id)))
+    for place, section, name, at, position, value in heads:
+        found.append((place, section, name, lists.pop(at, []) if position == LIST_HEAD else text(value, thread_id)))
     for of, items in lists.items():
         if items:
             raise _alone(of, 0, thread_id)
@@ -78,8 +73,8 @@ class Past:
         self._thread_id = thread_id
         self._heads = heads
         self._lists: dict[int, list[tuple[int, int, int, bytes]]] = {}
-        for born, died, of, position, size, value in sorted(items, key=_list_and_position):
-            self._lists.setdefault(of, []).append((born, died, position, part(value, size, thread_id)))
+        for born, died, of, position, value in sorted(items, key=_list_and_position):
+            self._lists.setdefault(of, []).append((born, died, position, text(value, thread_id)))
 
     def entries(self, at: int, small: Any, checkpoint: int) -> Entries:
         """What the checkpoint born at that time sees. Raises: Damage."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -25,17 +25,22 @@ from ._trouble import damaged
 
 _NEAR = 16  # rows that are sooner read than searched
 
-_HEADER = """SELECT c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
-    c.refs, c.small, r.run_id, p.run_id, g.graph_id, g.version, g.fingerprint
-    FROM llm4s_checkpoint c LEFT JOIN llm4s_run r ON r.id = c.run LEFT JOIN llm4s_graph g ON g.id = r.graph
-    LEFT JOIN llm4s_run p ON p.id = c.parent_run"""
-_ONE = f"{_HEADER} WHERE c.thread = ? AND c.number = ?"
-_PAGE = f"{_HEADER} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
-_TEXT = """CASE WHEN w.source IS NOT NULL THEN (SELECT substr(s.value, w.start + 1, w.size) FROM llm4s_row s WHERE s.id = w.source)
+_HEADER = """c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
+    c.refs, c.small, r.run_id, p.run_id, g.graph_id, g.version, g.fingerprint"""
+_NAMES = "LEFT JOIN llm4s_run r ON r.id = c.run LEFT JOIN llm4s_graph g ON g.id = r.graph LEFT JOIN llm4s_run p ON p.id = c.parent_run"
+_CHECKPOINT = f"SELECT {_HEADER} FROM llm4s_checkpoint c {_NAMES}"
+_ONE = f"{_CHECKPOINT} WHERE c.thread = ? AND c.number = ?"
+_PAGE = f"{_CHECKPOINT} WHERE c.thread = ? AND c.number < ? AND c.status IS NOT NULL ORDER BY c.number DESC LIMIT ?"
+_LATEST = f"""SELECT t.id, t.live, t.writes, {_HEADER} FROM llm4s_thread t
+    LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest {_NAMES}
+    WHERE t.thread_id = ? AND t.latest IS NOT NULL"""
+# a text that is not where another row refers to it is NULL
+_PART = "CASE WHEN w.size BETWEEN 0 AND length(s.value) - w.start THEN substr(CAST(s.value AS BLOB), w.start + 1, w.size) END"
+_TEXT = f"""CASE WHEN w.source IS NOT NULL THEN (SELECT {_PART} FROM llm4s_row s WHERE s.id = w.source)
     WHEN w.value IS NULL THEN (SELECT p.value FROM llm4s_parked p WHERE p.id = w.id) ELSE w.value END"""
-_HEADS = f"w.place, w.section, w.name, w.id, w.position, w.size, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
-_ITEM = "CASE WHEN w.source IS NULL THEN w.value ELSE substr(s.value, w.start + 1, w.size) END"  # an item is never parked
-_ITEMS = f"""w.list, w.position, w.size, {_ITEM} FROM llm4s_row w INDEXED BY llm4s_row_by_death
+_HEADS = f"w.place, w.section, w.name, w.id, w.position, {_TEXT} FROM llm4s_row w INDEXED BY llm4s_row_by_death"
+_ITEM = f"CASE WHEN w.source IS NULL THEN w.value ELSE {_PART} END"  # an item is never parked
+_ITEMS = f"""w.list, w.position, {_ITEM} FROM llm4s_row w INDEXED BY llm4s_row_by_death
     LEFT JOIN llm4s_row s ON s.id = w.source"""
 _NOW = f"WHERE w.thread = ? AND w.died = {ALIVE} AND w.list"
 _THEN = "WHERE w.thread = ? AND w.died > ? AND w.born <= ? AND w.list"
@@ -84,19 +89,22 @@ class Reading:
 
     def latest(self, connection: sqlite3.Connection, thread_id: str, most: int = MOST) -> LatestCheckpoint | None:
         """Raises: TooLong if the thread has more than `most` rows."""
-        row = self.row(connection, thread_id)
-        if row is None or row.latest is None:
+        row = connection.execute(_LATEST, (thread_id,)).fetchone()
+        if row is None:
             return None
-        if row.live + row.writes > most:
+        key, live, pending, *found = row
+        if found[0] is None:
+            raise damaged(self._path, f"the latest checkpoint of thread '{thread_id}' is missing")
+        if live + pending > most:
             raise TooLong
-        found = connection.execute(_ONE, (row.key, row.latest.number)).fetchone()
-        heads, items = [connection.execute(one, (row.key,)).fetchall() for one in _LIVE]
+        heads, items = [connection.execute(one, (key,)).fetchall() for one in _LIVE]
         entries = entries_of(heads, lists_of(items, thread_id), found[12], found[0], thread_id)
+        checkpoint = self._checkpoint(connection, found, thread_id, entries)
         writes: tuple[PendingWrite, ...] = ()
-        if row.writes:
-            stored = connection.execute(_WRITES, (row.key,)).fetchall()
-            writes = tuple(PendingWrite(row.latest.id, task, node, text(body, thread_id)) for task, node, body in stored)
-        return LatestCheckpoint(self._checkpoint(connection, found, thread_id, entries), writes)
+        if pending:
+            stored = connection.execute(_WRITES, (key,)).fetchall()
+            writes = tuple(PendingWrite(checkpoint.id, task, node, text(body, thread_id)) for task, node, body in stored)
+        return LatestCheckpoint(checkpoint, writes)
 
     def history(self, connection: sqlite3.Connection, thread_id: str, before: str | None, limit: int) -> list[Checkpoint]:
         row = self.row(connection, thread_id)
@@ -132,7 +140,7 @@ class Reading:
             found.append(self._checkpoint(connection, header, row.thread_id, entries))
         return found
 
-    def _checkpoint(self, connection: sqlite3.Connection, found: tuple[Any, ...], thread_id: str, entries: Entries) -> Checkpoint:
+    def _checkpoint(self, connection: sqlite3.Connection, found: Sequence[Any], thread_id: str, entries: Entries) -> Checkpoint:
         """Raises: UnsupportedCheckpointFormat for a format this version does not read (R6.5)."""
         (
             at, token, format_number, name, parent, parent_name, status, created_at, superstep, body, journal, refs, _,
