@@ -123,6 +123,11 @@ class Options(Sampling):
             ]
         raise ConfigError(field="options", problems=problems)
 
+    def without_key(self) -> Options:
+        """The same, as if no key were among them: who needs it holds it apart (M1.5)."""
+        kept = {name: value for name, value in self if name in self.model_fields_set and name != "api_key"}
+        return Options.model_construct(_fields_set=set(kept), **kept)
+
     def settings(self) -> dict[str, Any]:
         """Those that are sent with each request, by the names the provider library has for them."""
         named: dict[str, Any] = {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pydantic import SecretStr
 
 from ..errors import ConfigError
 from ._google import google_model
@@ -17,16 +19,19 @@ if TYPE_CHECKING:
 
 EXTRA = "models"
 INSTALL = f'pip install "llm4s-notebook[{EXTRA}]"'
-_NO_KEY = "no-key"
+_NO_KEY = SecretStr("no-key")
 """Sent where a server wants none: the SDKs insist on a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Where a provider is and what opens it. Its `repr` says nothing of the key."""
+    """Where a provider is and what opens it. The key is in no `repr`, and in no frame that an error's traceback goes through."""
 
     base_url: str | None
-    key: str = field(repr=False)
+    key: SecretStr
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what opens a provider is not pickled or copied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Provider:
     """Whether it can be told that a tool's result is an error."""
     lacks: frozenset[str] = frozenset()
     """Options that it has no word for."""
+    tags_reasoning: bool = False
+    """Whether servers with its interface pass on reasoning that a model wrote into its text."""
 
     def load(self) -> None:
         """Import the library. Raises: ConfigError naming the extra and the line that installs it (M1.2)."""
@@ -61,7 +68,7 @@ class Provider:
         if problems := [f"{name}: '{self.name}' has no such option" for name in given if name in self.lacks]:
             raise ConfigError(field="options", problems=problems)
 
-    def access(self, base_url: str | None, api_key: str | None) -> Access:
+    def access(self, base_url: str | None, api_key: SecretStr | None) -> Access:
         """The key given, else the environment's; that one goes to the provider's own address only (M1.3).
 
         Raises: ConfigError naming the variable where there is no key.
@@ -71,8 +78,8 @@ class Provider:
         if base_url is not None:
             return Access(base_url, _NO_KEY)
         for variable in self.variables:
-            key = os.environ.get(variable, "").strip()
-            if key and not fits_a_header(key):
+            key = SecretStr(os.environ.get(variable, "").strip())
+            if key and not fits_a_header(key.get_secret_value()):
                 raise ConfigError(field=variable, problems=["the key in this environment variable is not ASCII text without spaces"])
             if key:
                 return Access(None, key)
@@ -83,11 +90,15 @@ class Provider:
         )
 
 
+_NO_TAGS = ("<no tag opens reasoning>", "<no tag closes reasoning>")
+"""Tags that no model writes: reasoning in a text is told apart here, the same in a stream and whole (_reasoning.py)."""
+
+
 def _openai_profile() -> Any:
     from pydantic_ai.profiles.openai import OpenAIModelProfile
 
     # the schema of a tool is sent as it is
-    return OpenAIModelProfile(json_schema_transformer=None)
+    return OpenAIModelProfile(json_schema_transformer=None, thinking_tags=_NO_TAGS)
 
 
 def _openai_provider(access: Access) -> Any:
@@ -95,8 +106,8 @@ def _openai_provider(access: Access) -> Any:
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     if access.base_url is None:
-        return OpenAIProvider(api_key=access.key)
-    return OpenAICompatibleProvider("openai-compatible", base_url=access.base_url, api_key=access.key)
+        return OpenAIProvider(api_key=access.key.get_secret_value())
+    return OpenAICompatibleProvider("openai-compatible", base_url=access.base_url, api_key=access.key.get_secret_value())
 
 
 def _openai_chat(model: str, access: Access) -> Model[Any]:
@@ -115,17 +126,17 @@ def _anthropic(model: str, access: Access) -> Model[Any]:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    return AnthropicModel(model, provider=AnthropicProvider(api_key=access.key, base_url=access.base_url))
+    return AnthropicModel(model, provider=AnthropicProvider(api_key=access.key.get_secret_value(), base_url=access.base_url))
 
 
 def _google(model: str, access: Access) -> Model[Any]:
-    return google_model(model, access.base_url, access.key)
+    return google_model(model, access.base_url, access.key.get_secret_value())
 
 
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider("openai", ("OPENAI_API_KEY",), "pydantic_ai.models.openai", _openai_chat, marks_errors=False),
+        Provider("openai", ("OPENAI_API_KEY",), "pydantic_ai.models.openai", _openai_chat, marks_errors=False, tags_reasoning=True),
         Provider(
             "openai-responses",
             ("OPENAI_API_KEY",),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -196,6 +197,38 @@ def test_a_client_shows_its_options_and_no_key() -> None:
             attempt(client)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: chat_client("openai:m", api_key=KEY, temprature=1),
+        lambda: chat_client("opnai:m", api_key=KEY),
+        lambda: chat_client("openai:m", api_key=KEY.encode()),
+        lambda: chat_client("openai:m", api_key=f"{KEY} "),
+        lambda: chat_client("openai:m", api_key="sk-another").with_options(api_key=KEY),
+        lambda: chat_client("anthropic:m"),
+    ],
+    ids=["option", "provider", "bytes", "space", "with_options", "environment"],
+)
+def test_a_traceback_that_shows_what_its_frames_hold_shows_no_key(made: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """M1.5: `%xmode Verbose`, `pytest -l` and rich print the locals of every frame, ours among them."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}\n{KEY}")
+    with pytest.raises(ConfigError) as raised:
+        made()
+    frames = traceback.TracebackException.from_exception(raised.value, capture_locals=True).stack
+    ours = [frame for frame in frames if "llm4s_notebook" in frame.filename and "/tests/" not in frame.filename]
+    assert ours
+    assert [frame.name for frame in ours if KEY in str(frame.locals)] == []
+
+
+def test_what_a_client_is_made_of_cannot_take_the_key_along() -> None:
+    """M1.5: its options are what a person set, and what opens the provider is not pickled on its own either."""
+    client = chat_client("openai:m", api_key=KEY, base_url="http://127.0.0.1:9/v1", temperature=0.5)
+    assert KEY.encode() not in pickle.dumps(client.options)
+    assert KEY.encode() not in pickle.dumps(client.with_options(seed=1).options)
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(client._access)  # pyright: ignore[reportPrivateUsage]
+
+
 @pytest.mark.parametrize("quoted", ["{key}", "Bearer {key}", "?key={key}&alt=sse", "{start}*****", "*****{end}"])
 @each_way
 @each_provider
@@ -225,6 +258,7 @@ def test_every_spelling_of_a_key_is_taken_out() -> None:
         assert without_key(f"<{text}>", key) == f"<{DOTS}>"
     assert without_key("the key f-0123 is short", key) == "the key f-0123 is short"
     assert without_key("no-key and the model", "no-key") == f"{DOTS} and the model"
+    assert without_key("key x exceeds the context", "x") == f"key {DOTS} exceeds the context"
 
 
 def test_one_client_serves_several_loops_and_threads(server: ProviderServer) -> None:
