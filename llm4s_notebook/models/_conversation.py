@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ._blank import is_blank
 from ._json import Json, json_bytes
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 
@@ -24,7 +25,7 @@ def call_id_problems(calls: Sequence[ToolCall]) -> list[str]:
 def message_problems(message: AssistantMessage) -> list[str]:
     """What keeps a model's message from being stored: bad call ids, a blank answer without calls (1.3.5), or what JSON cannot hold."""
     text, calls = message.content, message.tool_calls
-    if not calls and (text is None or not text.strip()):
+    if not calls and (text is None or is_blank(text)):
         return ["the answer is blank and has no tool calls"]
     problems = call_id_problems(calls) if calls else []
     if unfit := _unfit("the text", text):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import ProviderFault
+from ._blank import is_blank
 from ._client import Completion, ToolSpec
 from ._json import Json, compact, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
@@ -119,7 +120,7 @@ def received(
 
 def _call_received(part: theirs.ToolCallPart) -> ToolCall:
     name = _text(part.tool_name, "the name of the tool that it calls")
-    if not name.strip():
+    if is_blank(name):
         raise AnswerUnfit("bad-answer", "one of its calls names no tool")
     return ToolCall(_text(part.tool_call_id, f"the id of its call to '{name}'"), name, _arguments_received(part))
 

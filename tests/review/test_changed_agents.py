@@ -165,9 +165,10 @@ async def test_an_agent_that_is_not_in_the_family_is_refused():
     assert (reply.kind, reply.error.type) == ("refused", "ConfigError")
 
 
-async def test_a_blank_prompt_is_none():
+@pytest.mark.parametrize("prompt", ["  \n", "\u200b"], ids=ascii)
+async def test_a_blank_prompt_is_none(prompt: str):
     session = Session(Shop().agent("hi", system_prompt="one"))
-    await Browser(session).ask(kind="change_agent", agent="assistant", value={"system_prompt": "  \n"})
+    await Browser(session).ask(kind="change_agent", agent="assistant", value={"system_prompt": prompt})
     assert editor(session).agents[0].values == {}
     assert editor(session).agents[0].code == "agent = agent.with_(\n    system_prompt=None,\n)"
 
