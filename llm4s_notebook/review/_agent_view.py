@@ -22,6 +22,7 @@ from ..agent import (
     ToolQuestionRequest,
     Unfinished,
 )
+from ..agent._messages import error_in
 from ..errors import DecodeError
 from ..graph import Answer
 from ..models import AssistantMessage, Message, ToolMessage, UserMessage, compact, thaw
@@ -243,7 +244,7 @@ def _tool_view(message: ToolMessage) -> MessageView:
     return MessageView(
         id=message.id,
         role="tool",
-        text=message.content,
+        text=error_in(message.content) if message.is_error else message.content,
         tool_calls=[],
         tool_call_id=message.tool_call_id,
         is_error=message.is_error,

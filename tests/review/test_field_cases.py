@@ -35,7 +35,7 @@ async def test_a_message_while_a_tool_waits_is_refused_in_code_and_from_the_brow
     assert [call.state for message in transcript for call in message.tool_calls] == ["not_run"]
     (result,) = [message for message in transcript if message.role == "tool"]
     assert (result.not_run, result.is_error) == (True, True)
-    assert result.text == '{"error":"Rejected: a reviewer refused this call; it was not run"}'
+    assert result.text == "Rejected: a reviewer refused this call; it was not run"
     assert (await session.run("what is the weather?")).answer == "sunny"
 
 

@@ -191,7 +191,7 @@ async def test_a_secret_answer_of_a_tool_question_is_in_no_message(store: Checkp
     (card,) = session.state().pending
     await browser.submit({"decision": "reply", "id": card.id, "value": {"value": typed}})
     await settled(session)
-    assert session.state().messages[-2].text == f"{{\"error\":\"Tool 'leaky' failed: 401: '{DOTS}'\"}}"
+    assert session.state().messages[-2].text == f"Tool 'leaky' failed: 401: '{DOTS}'"
     assert [one for one in browser.heard() if mark in one] == []
 
 

@@ -46,10 +46,25 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const group = !json && !held && GROUPS.has(plan.kind);
   const notes = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
   const name = <Plain text={label} />;
+  const line = !group && !holdsGroups(form.root, plan);
+  const leave = !required && value !== undefined && path.length > 0 && beside === undefined && (
+    <button
+      type="button"
+      class="llm4s-button llm4s-quiet llm4s-small llm4s-leave"
+      aria-label={`Leave out ${label}`}
+      disabled={form.disabled}
+      onClick={() => {
+        form.edit(path, undefined);
+        form.focus(path);
+      }}
+    >
+      leave out
+    </button>
+  );
   return (
     <div
       {...hold}
-      class={`llm4s-field${group ? " llm4s-group" : ""}${group || holdsGroups(form.root, plan) ? "" : " llm4s-line"}`}
+      class={`llm4s-field${group ? " llm4s-group" : ""}${line ? " llm4s-line" : ""}`}
       {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}
     >
       <div class={`llm4s-field-head${group && path.length === 0 ? " llm4s-sr" : ""}`}>
@@ -65,20 +80,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
           )}
           <span class="llm4s-field-kind">{notes.filter(Boolean).join(" · ")}</span>
         </div>
-        {!required && value !== undefined && path.length > 0 && beside === undefined && (
-          <button
-            type="button"
-            class="llm4s-button llm4s-quiet llm4s-small"
-            aria-label={`Leave out ${label}`}
-            disabled={form.disabled}
-            onClick={() => {
-              form.edit(path, undefined);
-              form.focus(path);
-            }}
-          >
-            leave out
-          </button>
-        )}
+        {!line && leave}
         {beside}
       </div>
       {about !== "" && (
@@ -89,6 +91,8 @@ export function Field({ path, schema, label, required, beside, item = false }: F
       {json && plan.kind !== "any" && !kinds && <Misfit kind={kind} />}
       {lost !== null && !faults.includes(lost) && <p class="llm4s-misfit">{lost}</p>}
       <Control path={path} schema={held ? {} : schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
+      {/* behind its field, as it is drawn: what is written is reached before what takes it out */}
+      {line && leave}
       {absent && (
         <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>
           {defaultText(full)}
