@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,6 +18,9 @@ from ._usage import Usage
 if TYPE_CHECKING:
     from pydantic_ai import messages as theirs
     from pydantic_ai.models import ModelRequestParameters
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class AnswerUnfit(Exception):
@@ -54,7 +58,7 @@ def sent_messages(messages: Sequence[Message], *, marks_errors: bool) -> list[th
                 parts.append(theirs.ToolReturnPart(names.get(id, ""), content, tool_call_id=id, outcome=outcome))
             case AssistantMessage():
                 close()
-                names |= {call.id: call.name for call in message.tool_calls}
+                names |= {call.id: _name_sent(call.name) for call in message.tool_calls}
                 sent.append(_said(message))
     close()
     return sent
@@ -63,9 +67,17 @@ def sent_messages(messages: Sequence[Message], *, marks_errors: bool) -> list[th
 def _said(message: AssistantMessage) -> theirs.ModelResponse:
     from pydantic_ai import messages as theirs
 
-    text = [theirs.TextPart(message.content)] if message.content else []
-    calls = [theirs.ToolCallPart(call.name, _arguments_sent(call.arguments), tool_call_id=call.id) for call in message.tool_calls]
+    # white space before calls, as some local models write it, is refused by the next provider
+    text = [theirs.TextPart(message.content)] if message.content and not is_blank(message.content) else []
+    calls = [
+        theirs.ToolCallPart(_name_sent(call.name), _arguments_sent(call.arguments), tool_call_id=call.id) for call in message.tool_calls
+    ]
     return theirs.ModelResponse(parts=[*text, *calls])
+
+
+def _name_sent(name: str) -> str:
+    """A name that every provider takes: one that a model made up, such as "functions.deploy", would be refused in each later request."""
+    return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
 
 
 def _arguments_sent(arguments: Json) -> str | dict[str, Any]:

@@ -17,8 +17,10 @@ interface FieldProps {
   schema: Schema;
   label: string;
   required: boolean;
-  /** A control beside the name, such as an item's "remove". */
+  /** Controls beside the name, such as an entry's other name. */
   beside?: ComponentChildren;
+  /** What takes it out, in place of "leave out". */
+  out?: ComponentChildren;
   /** One of several of a kind, which the list has named. */
   item?: boolean;
 }
@@ -26,7 +28,7 @@ interface FieldProps {
 const GROUPS = new Set<Plan["kind"]>(["object", "array"]);
 
 /** One place of a form: its name, what it takes, its control, and what is wrong with it. */
-export function Field({ path, schema, label, required, beside, item = false }: FieldProps) {
+export function Field({ path, schema, label, required, beside, out, item = false }: FieldProps) {
   const form = useForm();
   const value = form.valueAt(path);
   const plan = branchPlan(form.root, schema);
@@ -47,7 +49,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const notes = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
   const name = <Plain text={label} />;
   const line = !group && !holdsGroups(form.root, plan);
-  const leave = !required && value !== undefined && path.length > 0 && beside === undefined && (
+  const leave = !required && value !== undefined && path.length > 0 && beside === undefined && out === undefined && (
     <button
       type="button"
       class="llm4s-button llm4s-quiet llm4s-small llm4s-leave"
@@ -80,7 +82,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
           )}
           <span class="llm4s-field-kind">{notes.filter(Boolean).join(" · ")}</span>
         </div>
-        {!line && leave}
+        {!line && (out ?? leave)}
         {beside}
       </div>
       {about !== "" && (
@@ -92,7 +94,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
       {lost !== null && !faults.includes(lost) && <p class="llm4s-misfit">{lost}</p>}
       <Control path={path} schema={held ? {} : schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
       {/* behind its field, as it is drawn: what is written is reached before what takes it out */}
-      {line && leave}
+      {line && (out ?? leave)}
       {absent && (
         <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>
           {defaultText(full)}

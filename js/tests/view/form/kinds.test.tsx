@@ -307,8 +307,10 @@ describe("the focus (W2.10)", () => {
     const { root, at } = await editing(properties, { inner: { word: "b" }, word: "a", several: ["c"] });
     const stops = [...root.querySelectorAll("input, textarea, button")];
     const place = (path: Path) => stops.indexOf(at(path));
-    const leave = (name: string) => stops.findIndex((one) => one.getAttribute("aria-label") === `Leave out ${name}`);
+    const named = (name: string) => stops.findIndex((one) => one.getAttribute("aria-label") === name);
+    const leave = (name: string) => named(`Leave out ${name}`);
     expect(place(["word"])).toBe(leave("word") - 1);
+    expect(place(["several", 0])).toBe(named("Remove item 1 of several") - 1);
     expect(leave("inner")).toBeLessThan(place(["inner", "word"]));
     expect(leave("several")).toBeLessThan(place(["several", 0]));
     expect(Math.min(leave("inner"), leave("several"))).toBeGreaterThan(-1);
