@@ -162,15 +162,28 @@ def _fault_of_transport(error: Exception) -> ProviderFault:
     return "unexpected"
 
 
+def _first_cause(error: BaseException) -> BaseException:
+    """What the system said of a connection, under the SDK's "Connection error.": refused, an unknown name, a certificate."""
+    found, at = error, error
+    for _ in range(10):
+        at = at.__cause__ or at.__context__
+        if at is None:
+            break
+        if isinstance(at, OSError):
+            found = at
+    return found
+
+
 def _said_by(error: Exception, key: str) -> str:
     """The provider's own sentence where it sent one, else the error's; one line, without the key, not endless."""
     said = message_in(getattr(error, "body", None))
     if said is None and isinstance(getattr(error, "status_code", None), int):
         said = "it did not say why"  # the library's own text repeats status and model
     elif said is None:
-        said = text_of(error) or type(error).__name__
+        first = _first_cause(error)
+        said = text_of(first) or type(first).__name__
         if not isinstance(error, AnswerUnfit):
-            said = f"{type(error).__name__}: {said}"
+            said = f"{type(first).__name__}: {said}"
         if isinstance(error, _MISSHAPEN):
             said = f"it is not formed as this provider's answers are ({said})"
     return one_line(without_key(said, key), _LONGEST)

@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import SecretStr
@@ -155,14 +156,32 @@ def provider_of(name: object) -> tuple[Provider, str]:
     """The provider and the model that "provider:model" names. Raises: ConfigError that lists the known providers."""
     known = ", ".join(PROVIDERS)
     if not isinstance(name, str) or ":" not in name:
-        raise ConfigError(field="model", problems=[f"a model is written 'provider:model'; the providers are {known}"])
+        meant = next((one for begins, one in _MODELS.items() if isinstance(name, str) and name.lower().startswith(begins)), None)
+        raise ConfigError(
+            field="model",
+            problems=[f"a model is written 'provider:model'; the providers are {known}"],
+            next_step=f"name the provider before it: chat_client('{meant or 'openai'}:<model>')",
+        )
     provider, _, model = name.partition(":")
     if provider not in PROVIDERS:
+        meant = _OTHER_NAMES.get(provider.strip().lower()) or next(
+            iter(get_close_matches(provider.strip().lower(), PROVIDERS, 1, 0.7)), None
+        )
+        other = "for any other server with OpenAI's interface: chat_client('openai:<model>', base_url='http://…/v1')"
         raise ConfigError(
             field="model",
             problems=[f"there is no provider '{provider}'; there are {known}"],
-            next_step="for any other server with OpenAI's interface: chat_client('openai:<model>', base_url='http://…/v1')",
+            next_step=other if meant is None else f"did you mean '{meant}'? {other}",
         )
     if not model.strip():
         raise ConfigError(field="model", problems=[f"'{name}' names no model"])
+    if model != model.strip() or not model.isprintable():
+        raise ConfigError(
+            field="model", problems=[f"{model!r} is no model's name: there is white space around it, or what is not seen in it"]
+        )
     return PROVIDERS[provider], model
+
+
+_OTHER_NAMES = {"gemini": "google", "google-gla": "google", "google-genai": "google", "claude": "anthropic", "gpt": "openai"}
+_MODELS = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic", "gemini-": "google"}
+"""How the names of models begin that people give without their provider."""

@@ -44,6 +44,32 @@ def test_an_unknown_provider_is_refused_with_the_known_ones(model: Any) -> None:
     assert "openai, openai-responses, anthropic, google" in error.what
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("opnai:gpt-5", "did you mean 'openai'?"),
+        ("OpenAI:gpt-5", "did you mean 'openai'?"),
+        (" anthropic:m", "did you mean 'anthropic'?"),
+        ("gemini:m", "did you mean 'google'?"),
+        ("claude:m", "did you mean 'anthropic'?"),
+        ("mistral:large", "for any other server with OpenAI's interface"),
+        ("ollama:llama3.2", "chat_client('openai:<model>', base_url="),
+        ("gpt-5", "chat_client('openai:<model>')"),
+        ("claude-sonnet-4-5", "chat_client('anthropic:<model>')"),
+        ("gemini-2.5-pro", "chat_client('google:<model>')"),
+    ],
+)
+def test_what_was_probably_meant_is_the_next_step(given: str, meant: str) -> None:
+    """M1.1: a slip of the pen, a provider's other name, a model without its provider."""
+    assert meant in refused(given, api_key=KEY).next_step
+
+
+@pytest.mark.parametrize("model", ["openai: gpt-5", "openai:gpt-5\n", "openai:\u200bgpt-5", "openai:\ud800"])
+def test_a_models_name_is_what_is_seen_of_it(model: str) -> None:
+    """M1.1: as it is pasted; a provider would only say that it does not know it."""
+    assert "white space around it" in refused(model, api_key=KEY).what
+
+
 @pytest.mark.parametrize("model", ["openai:", "openai:  "])
 def test_a_model_needs_a_name(model: str) -> None:
     """M1.1."""
@@ -132,6 +158,11 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"base_url": "localhost:11434"}, "base_url: an address begins with http:// or https://"),
     ({"base_url": "http://me:secret-word@host/v1"}, "base_url: an address holds no user name or password"),
     ({"base_url": "http://host/v1?key=secret-word"}, "base_url: an address has no query"),
+    *(
+        ({"base_url": f"http://{end}"}, "base_url: an address is http://host:port/path")
+        for end in ("", "/v1", "h:99999/v1", "h:a/v1", "[::1")
+    ),
+    *(({"base_url": f"http://h{end}/v1"}, "base_url: an address has no spaces") for end in (" ", "\n", "\u200b")),
     ({"api_key": f"{KEY}\n"}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": SecretStr(f"{KEY}\n")}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": f" {KEY}"}, "api_key: a key is ASCII text without spaces"),

@@ -242,6 +242,7 @@ async def test_nobody_listens(server: ProviderServer) -> None:
         error = await failure(client, stream=False)
         assert (dialect.name, error.fault, error.attempts) == (dialect.name, "connection", 2)
         assert "base_url" in error.next_step
+        assert "Connect call failed ('127.0.0.1', 9)" in error.what  # what the system says; the SDKs say "Connection error."
 
 
 MALFORMED = Answer(calls=(("c1", "deploy", '{"version": "1.4'),))
