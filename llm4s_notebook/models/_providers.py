@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import SecretStr
 
-from ..errors import ConfigError
+from ..errors import ConfigError, text_of
 from ._google import google_model
 from ._options import fits_a_header
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 EXTRA = "models"
 INSTALL = f'pip install "llm4s-notebook[{EXTRA}]"'
+UPGRADE = f'pip install --upgrade "llm4s-notebook[{EXTRA}]"'
 _NO_KEY = SecretStr("no-key")
 """Sent where a server wants none: the SDKs insist on a value."""
 
@@ -55,13 +56,16 @@ class Provider:
         try:
             importlib.import_module(self.module)
         except ImportError as error:
-            missing = error.name or str(error)
+            missing, said = _missing(error), text_of(error)
         else:
             return
+        problem = f"'{self.name}' needs the extra '{EXTRA}', which is not installed (no module '{missing}')"
+        if missing is None:
+            problem = f"'{self.name}' needs the extra '{EXTRA}', and what is installed of it cannot be imported: {said}"
         raise ConfigError(
             field="model",
-            problems=[f"'{self.name}' needs the extra '{EXTRA}', which is not installed (no module '{missing}')"],
-            next_step=f"run {INSTALL} and restart the kernel",
+            problems=[problem],
+            next_step=f"run {INSTALL if missing is not None else UPGRADE} and restart the kernel",
         )
 
     def check(self, given: Iterable[str]) -> None:
@@ -100,6 +104,15 @@ def _openai_profile() -> Any:
 
     # the schema of a tool is sent as it is
     return OpenAIModelProfile(json_schema_transformer=None, thinking_tags=_NO_TAGS)
+
+
+def _missing(error: BaseException | None) -> str | None:
+    """The module that is not there, under the library's own advice on what to install; None where one is there and broken."""
+    while error is not None:
+        if isinstance(error, ModuleNotFoundError):
+            return error.name or text_of(error)
+        error = error.__cause__
+    return None
 
 
 def _openai_provider(access: Access) -> Any:

@@ -11,6 +11,8 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from pydantic import SecretStr
 from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.models import ProviderClient, RetryPolicy, chat_client
 from llm4s_notebook.models._provider_messages import received
+from llm4s_notebook.models._providers import PROVIDERS
 from llm4s_notebook.models._scrub import DOTS, without_key
 from llm4s_notebook.testing._openai_chat import Answer
 from llm4s_notebook.testing._provider_server import ProviderServer, said
@@ -123,6 +126,29 @@ def test_a_missing_extra_is_named_with_its_pip_line(dialect: Dialect, monkeypatc
     error = refused(f"{dialect.name}:m", api_key=KEY)
     assert "extra 'models'" in error.what
     assert 'pip install "llm4s-notebook[models]"' in error.next_step
+
+
+@pytest.mark.parametrize(
+    ("raises", "what", "next_step"),
+    [
+        ("ModuleNotFoundError('no', name='anthropic')", "(no module 'anthropic')", 'run pip install "llm4s-notebook[models]"'),
+        ("ImportError(\"cannot import name 'Omit'\")", "imported: cannot import name 'Omit'", "run pip install --upgrade"),
+    ],
+)
+def test_what_is_missing_of_the_extra_is_told_in_our_words(
+    raises: str, what: str, next_step: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """M1.2: the library advises another pip line where an SDK is missing; and one that is there and broken is not missing."""
+    (tmp_path / "broken_adapter.py").write_text(
+        f"try:\n    raise {raises}\nexcept ModuleNotFoundError as error:\n    raise ImportError('pip install other') from error\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    provider = replace(PROVIDERS["anthropic"], module="broken_adapter")
+    with pytest.raises(ConfigError) as refused_:
+        provider.load()
+    assert what in refused_.value.what
+    assert next_step in refused_.value.next_step
+    assert "other" not in str(refused_.value)
 
 
 def test_the_library_is_imported_when_a_client_is_made_and_not_before() -> None:
