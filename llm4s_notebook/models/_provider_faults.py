@@ -185,5 +185,5 @@ def _said_by(error: Exception, key: str) -> str:
         if not isinstance(error, AnswerUnfit):
             said = f"{type(first).__name__}: {said}"
         if isinstance(error, _MISSHAPEN):
-            said = f"it is not formed as this provider's answers are ({said})"
+            said = f"most likely it is not formed as this provider's answers are ({said})"
     return one_line(without_key(said, key), _LONGEST)

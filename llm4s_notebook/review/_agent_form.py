@@ -110,7 +110,8 @@ def changed(agent: Agent, id: str, value: Mapping[str, Any]) -> Agent:
     try:
         return agent.with_(agent=id, **changes)
     except ConfigError as refused:
-        raise FormRefused(id, [((), problem) for problem in refused.problems]) from refused
+        place = (PROMPT,) if refused.field == PROMPT else ()
+        raise FormRefused(id, [(place, problem) for problem in refused.problems]) from refused
 
 
 def _with_options(client: ClientWithOptions, of: tuple[JsonObject, JsonObject], given: Any, faults: list[Fault]) -> Any:

@@ -12,6 +12,7 @@ from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
 from llm4s_notebook.errors import ConfigError, StoreUnavailable
 from llm4s_notebook.models import ModelRequest, ScriptedClient, ToolCall, calls, chat_client
 from llm4s_notebook.review import Session
+from llm4s_notebook.review._agent_form import FormRefused, changed
 from llm4s_notebook.wire import EditorView
 
 from .asking_graph import asking
@@ -153,6 +154,14 @@ async def test_every_problem_is_told_on_its_field_and_nothing_is_changed(kind: s
     assert {problem.interrupt_id for problem in reply.problems} == {FORM}
     assert session.target is agent
     assert session.drafts.all() == {FORM: {"value": WRONG[kind][0]}}
+
+
+async def test_half_a_character_is_told_on_the_prompt():
+    """W4.5: a message may carry it though no field writes it; the agent says what is wrong, and where is the form's to say."""
+    agent = Agent("assistant", provider(), system_prompt="one")
+    with pytest.raises(FormRefused) as refused:
+        changed(agent, "assistant", {"system_prompt": "a\ud800", "options": {}})
+    assert refused.value.faults == ((("system_prompt",), "it holds half a character, at position 1"),)
 
 
 async def test_options_of_a_client_that_has_none_are_refused():
