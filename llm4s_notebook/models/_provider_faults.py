@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import ProviderFailed, ProviderFault, text_of
 from ._error_bodies import message_in, one_line
@@ -103,12 +104,23 @@ def failure_of(error: Exception, key: str) -> Failure:
     """What an error of the provider library, its SDK or its transport means."""
     status = getattr(error, "status_code", None)
     retry_after = getattr(error, "retry_after", None)
+    if retry_after is None:
+        retry_after = _fraction(getattr(error, "headers", None))
     return Failure(
         _fault_of(error),
         _said_by(error, key),
         status if isinstance(status, int) else None,
         float(retry_after) if isinstance(retry_after, int | float) else None,
     )
+
+
+def _fraction(headers: Any) -> float | None:
+    """Seconds with a fraction, as some servers write Retry-After; the library reads whole ones and dates."""
+    try:
+        seconds = float(headers["retry-after"])
+    except (TypeError, KeyError, ValueError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _fault_of(error: Exception) -> ProviderFault:

@@ -146,7 +146,9 @@ async def test_an_empty_account_is_not_waited_for(dialect: Dialect, server: Prov
     assert "top up" in error.next_step
 
 
-@pytest.mark.parametrize(("header", "waited"), [("7", 7.0), ("0", 1.0), ("60", 60.0), ("soon", 1.0)])
+@pytest.mark.parametrize(
+    ("header", "waited"), [("7", 7.0), ("0", 1.0), ("60", 60.0), ("2.5", 2.5), ("soon", 1.0), ("-5", 1.0), ("nan", 1.0), ("inf", 1.0)]
+)
 @each_provider
 async def test_a_provider_says_when_to_come_back(dialect: Dialect, server: ProviderServer, header: str, waited: float) -> None:
     """M4.2: never sooner than Retry-After; a shorter one, or nonsense, leaves the policy's own wait."""
