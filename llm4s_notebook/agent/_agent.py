@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
-from ..models import ChatClient, Message, SystemMessage, conversation_problems
+from ..models import ChatClient, Message, SystemMessage, conversation_problems, is_blank
 from ._abandon import abandon_turn
 from ._argument_faults import ArgumentFault
-from ._build import Problems, Settings, as_many, settings_problems, tools_given, version_of
+from ._build import Problems, Settings, settings_problems, tools_given, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
 from ._family import Family, Member
@@ -22,6 +22,7 @@ from ._lineage import is_open, trace
 from ._listening import Listening
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
+from ._plain_settings import plain_problems, several
 from ._read import Reader, schemas_of
 from ._rebuild import agents_of, rebuilt
 from ._refusals import StoredVersion, explained, naming
@@ -63,6 +64,11 @@ class Agent:
         """Raises: ConfigError listing every problem. Where a handoff names its target by a callable, what concerns the family
         is checked when the agent is first used."""
         problems = Problems()
+        plain = plain_problems(system_prompt=system_prompt, description=description, version=version, max_steps=max_steps, stream=stream)
+        for field, problem in plain:
+            problems.add(field, [problem])
+        if isinstance(system_prompt, str) and is_blank(system_prompt):
+            system_prompt = None
         self.id = id
         self.description = description
         self._version = version
@@ -71,8 +77,8 @@ class Agent:
             "client": client,
             "system_prompt": system_prompt,
             "tools": tools_given(tools, problems),
-            "middleware": as_many("middleware", middleware, AgentMiddleware, problems),
-            "handoffs": as_many("handoffs", handoffs, (Agent, Handoff), problems),
+            "middleware": _several("middleware", middleware, problems, AgentMiddleware),
+            "handoffs": _several("handoffs", handoffs, problems, Agent, Handoff),
             "max_steps": max_steps,
             "stream": stream,
             "interrupt_before": _steps("interrupt_before", interrupt_before, problems),
@@ -80,7 +86,7 @@ class Agent:
             "version": version,
             "description": description,
         }
-        strangers = [one for one in self._given["handoffs"] if not isinstance(one, Agent | Handoff)]
+        strangers: list[object] = [one for one in self._given["handoffs"] if not isinstance(one, Agent | Handoff)]
         self.settings = Settings(
             id=id,
             client=client,
@@ -291,7 +297,7 @@ class Agent:
         built = self._build()
         if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
             raise ConfigError(field="query", problems=[f"the query is a {type(query).__name__}, not a text"])
-        if not query.strip():
+        if is_blank(query):
             raise ConfigError(field="query", problems=["the query is blank"])
         imported = tuple(history)
         if imported:
@@ -380,9 +386,15 @@ class Agent:
         return Reader(family, graph, schemas_of(family))
 
 
+def _several(field: str, given: Any, problems: Problems, *one_of: type) -> tuple[Any, ...]:
+    found, problem = several(given, *one_of)
+    problems.add(field, [] if problem is None else [problem])
+    return tuple(found)
+
+
 def _steps(field: str, given: Iterable[AgentNode] | AgentNode, problems: Problems) -> tuple[AgentNode, ...]:
     steps: list[AgentNode] = []
-    for one in [given] if isinstance(given, str) else given:
+    for one in _several(field, given, problems, str):
         try:
             steps.append(AgentNode(one))
         except ValueError:

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, cast
 from ..checkpoint import Value
 from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused, printable
 from ..graph import RunContext
+from ..models import is_blank
 from ._asked import Asked
 from ._cancel import CancelWatch
 from ._context import HookContext
@@ -93,7 +94,7 @@ async def _one(member: Member, middleware: AgentMiddleware, hook: BoundaryHook, 
     if printable(made) != made:
         wrong = ValueError(f"{hook.name.lower()} returned a text with half a character, which cannot be stored")
         return _stopped(middleware, _failed(middleware, wrong, context))
-    if not made.strip():
+    if is_blank(made):
         field, problem = _BLANK[hook]
         return _stopped(middleware, ConfigError(field=field, problems=[problem], next_step=_CLOSED))
     return Passed(made)

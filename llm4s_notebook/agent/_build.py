@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ConfigError, printable
+from ..errors import ConfigError
 from ..graph import StateKey
 from ..models import ChatClient, Json, compact
 from ._asking_tool import AskingTool
@@ -87,29 +87,12 @@ def tools_given(given: Any, problems: Problems) -> tuple[AgentTool, ...]:
     return tuple(tools)
 
 
-def as_many(field: str, given: Any, single: type | tuple[type, ...], problems: Problems) -> tuple[Any, ...]:
-    """A single one stands for the list of it; what is neither is a problem."""
-    try:
-        return (given,) if isinstance(given, single) else tuple(given)
-    except TypeError as error:
-        problems.add(field, [f"{field} must be one or several: {error}"])
-        return ()
-
-
 def settings_problems(settings: Settings, problems: Problems) -> None:
     """Everything wrong with one agent by itself."""
-    if not AGENT_ID.fullmatch(str(settings.id)):
+    if not isinstance(settings.id, str) or not AGENT_ID.fullmatch(settings.id):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
         problems.add("id", [f"agent id {settings.id!r} must match {AGENT_ID.pattern}"])
     if not callable(getattr(settings.client, "complete", None)):
         problems.add("client", [f"{type(settings.client).__name__} is no chat client: it has no `complete`"])
-    prompt: object = settings.system_prompt
-    if prompt is not None and not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
-        problems.add("system_prompt", [f"system_prompt is a {type(prompt).__name__}, not a text"])
-    elif prompt is not None and printable(prompt) != prompt:
-        problems.add("system_prompt", ["system_prompt holds half a character, which cannot be sent"])
-    steps: object = settings.max_steps
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:  # pyright: ignore[reportUnnecessaryIsInstance]  # as above
-        problems.add("max_steps", [f"max_steps is {steps!r}, and must be a whole number of at least 1"])
     strangers = [one for one in settings.middleware if not isinstance(one, AgentMiddleware)]  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
     problems.add("middleware stack", [f"{one!r} is no AgentMiddleware" for one in strangers])
     if strangers:

@@ -161,7 +161,7 @@ def error_in(content: str) -> str:
     """The message of a stored error result; the content itself where it is none."""
     try:
         found: Any = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return content
-    said = cast(dict[str, Any], found).get("error") if isinstance(found, dict) else None
+    said = cast(dict[str, Any], found).get("error") if isinstance(found, dict) and len(cast(dict[str, Any], found)) == 1 else None
     return said if isinstance(said, str) else content

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from ..errors import PendingInterrupts, RestoreRejected
 from ._result import AgentResult
 
+CHANGES = ("changed: ", "added: ", "removed: ")
+"""How a problem begins that names a part of the agent."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
@@ -33,9 +36,10 @@ def explained(rejected: RestoreRejected, thread_id: str, stored: StoredVersion |
         )
     else:
         version = "put back what has changed: the agent has other steps or state now, so that Agent(version=…) does not help"
+    changes = [problem for problem in rejected.problems if problem.startswith(CHANGES)]
     return RestoreRejected(
         graph_id=rejected.graph_id,
-        problems=rejected.problems,
+        problems=changes or rejected.problems,  # two digests beside them would say nothing more
         next_step=f"{version}; or start a new thread{_with_history(thread_id, stored)}",
     )
 

@@ -1,3 +1,4 @@
+from ._blank import is_blank
 from ._chat_client import ProviderClient, chat_client
 from ._client import ChatClient, ClientWithOptions, Completion, Delta, ModelRequest, StreamingChatClient, ToolCallDelta, ToolHints, ToolSpec
 from ._conversation import call_id_problems, conversation_problems, message_problems
@@ -43,6 +44,7 @@ __all__ = [
     "compact",
     "conversation_problems",
     "freeze",
+    "is_blank",
     "json_bytes",
     "message_problems",
     "tell_retry",

@@ -8,6 +8,8 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Self
 
+from pydantic import SecretBytes, SecretStr
+
 from ..errors import ConfigError
 from ._client import Completion, Delta, ModelRequest, ToolCallDelta
 from ._connections import Connections
@@ -18,6 +20,7 @@ from ._options import Options, Sampling, option_schema
 from ._provider_faults import Failure, failure_of
 from ._provider_messages import AnswerUnfit, received, sent_messages, sent_tools
 from ._providers import Access, Provider, provider_of
+from ._reasoning import ReasoningInText
 from ._retrying import Retry, tell_retry
 
 if TYPE_CHECKING:
@@ -34,12 +37,14 @@ def chat_client(model: str, **options: Any) -> ProviderClient:
 
     Raises: ConfigError for an unknown provider or option, a wrong value, a missing extra or a missing key.
     """
+    if isinstance(options.get("api_key"), str | bytes):  # a traceback may show what this frame holds
+        options["api_key"] = SecretStr(options["api_key"]) if isinstance(options["api_key"], str) else SecretBytes(options["api_key"])
     provider, name = provider_of(model)
     checked = Options.of(options)
     provider.check(options)
-    access = provider.access(checked.base_url, None if checked.api_key is None else checked.api_key.get_secret_value())
+    access = provider.access(checked.base_url, checked.api_key)
     provider.load()
-    return ProviderClient(provider, name, access, checked)
+    return ProviderClient(provider, name, access, checked.without_key())
 
 
 class ProviderClient:
@@ -59,7 +64,7 @@ class ProviderClient:
         self._chance: Callable[[], float] = random.random
 
     def __repr__(self) -> str:
-        given = {name: value for name, value in self.options if name in self.options.model_fields_set and name != "api_key"}
+        given = {name: value for name, value in self.options if name in self.options.model_fields_set}
         return f"chat_client({', '.join([repr(self.model), *(f'{name}={value!r}' for name, value in given.items())])})"
 
     def __reduce__(self) -> str | tuple[Any, ...]:
@@ -86,6 +91,7 @@ class ProviderClient:
         fixed = [
             f"{name}: belongs to the client; make another one with chat_client(…)" for name in ("base_url", "api_key") if name in changes
         ]
+        changes.pop("api_key", None)  # a traceback may show what this frame holds
         if fixed:
             raise ConfigError(field="options", problems=fixed)
         given = {name: value for name, value in self.options if name in self.options.model_fields_set} | changes
@@ -123,7 +129,7 @@ class ProviderClient:
                     async for piece in pieces:
                         yield piece
             except Exception as error:
-                failure = failure_of(error, self._access.key)
+                failure = failure_of(error, self._access.key.get_secret_value())
             if failure is None:
                 return
             await self._wait(failure, attempt)
@@ -155,7 +161,7 @@ class ProviderClient:
             )
             return self._checked(response, attempt, streamed=False)
         except Exception as error:
-            return failure_of(error, self._access.key)
+            return failure_of(error, self._access.key.get_secret_value())
 
     async def _pieces(self, request: ModelRequest, attempt: int) -> AsyncGenerator[Delta, None]:
         from pydantic_ai import direct
@@ -171,10 +177,19 @@ class ProviderClient:
                     )
                 )
             calls: dict[int, ToolCallDelta] = {}
+            reasoning = ReasoningInText() if self._provider.tags_reasoning else None
             try:
                 async for event in response:
-                    if (piece := _piece(event, calls)) is not None:
+                    piece = _piece(event, calls)
+                    if piece is None:
+                        continue
+                    if reasoning is None or not piece.text:
                         yield piece
+                        continue
+                    for part in reasoning.told_apart(piece.text):
+                        yield part
+                for part in () if reasoning is None else reasoning.rest():
+                    yield part
             finally:
                 # Not every SDK closes the connection of a stream that is left (M3.4); what is already closed may say so.
                 for close in (response.cancel, *(one.aclose for one in opened)):
@@ -185,7 +200,14 @@ class ProviderClient:
 
     def _checked(self, response: theirs.ModelResponse, attempt: int, *, streamed: bool) -> Completion:
         priced = self._access.base_url is None  # the list knows the providers' own models, not who else serves one of that name
-        completion = received(response, model=self._name, streamed=streamed, attempts=attempt, priced=priced)
+        completion = received(
+            response,
+            model=self._name,
+            streamed=streamed,
+            attempts=attempt,
+            priced=priced,
+            tags_reasoning=self._provider.tags_reasoning,
+        )
         if problems := message_problems(completion.message):
             raise AnswerUnfit("bad-answer", "; ".join(problems))
         return completion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ._blank import is_blank
 from ._json import Json, json_bytes
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage
 
@@ -26,7 +27,7 @@ def message_problems(message: AssistantMessage) -> list[str]:
     text, calls = message.content, message.tool_calls
     if text is not None and type(text) is not str and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # clients are not always typed
         return [f"the text is of type {type(text).__name__}"]
-    if not calls and (text is None or not text.strip()):
+    if not calls and (text is None or is_blank(text)):
         return ["the answer is blank and has no tool calls"]
     problems = call_id_problems(calls) if calls else []
     if unfit := _unfit("the text", text):

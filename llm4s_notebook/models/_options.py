@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
@@ -58,12 +59,23 @@ def _is_number(value: object, least: float, most: float) -> bool:
 
 
 def _address(value: object) -> object:
-    if isinstance(value, str) and not value.startswith(("http://", "https://")):
+    if not isinstance(value, str):
+        return value
+    if not value.lower().startswith(("http://", "https://")):
         raise ValueError("an address begins with http:// or https://")
-    if isinstance(value, str) and ("?" in value or "#" in value):
+    if "?" in value or "#" in value:
         raise ValueError("an address has no query; give the key as api_key=…")
-    if isinstance(value, str) and "@" in value.split("://", 1)[1].split("/", 1)[0]:
+    if "@" in value.split("://", 1)[1].split("/", 1)[0]:
         raise ValueError("an address holds no user name or password; give the key as api_key=…")
+    if not value.isprintable() or " " in value:
+        raise ValueError("an address has no spaces and no line breaks")
+    try:
+        parts = urlsplit(value)
+        whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none, half an IPv6 address
+        whole = False
+    if not whole:
+        raise ValueError("an address is http://host:port/path")
     return value
 
 
@@ -122,6 +134,11 @@ class Options(Sampling):
                 _problem(str(one["loc"][0]), one["type"], one["msg"]) for one in error.errors(include_input=False, include_url=False)
             ]
         raise ConfigError(field="options", problems=problems)
+
+    def without_key(self) -> Options:
+        """The same, as if no key were among them: who needs it holds it apart (M1.5)."""
+        kept = {name: value for name, value in self if name in self.model_fields_set and name != "api_key"}
+        return Options.model_construct(_fields_set=set(kept), **kept)
 
     def settings(self) -> dict[str, Any]:
         """Those that are sent with each request, by the names the provider library has for them."""

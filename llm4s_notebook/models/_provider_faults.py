@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from ..errors import ProviderFailed, ProviderFault, text_of
+from ._error_bodies import message_in, one_line
 from ._provider_messages import AnswerUnfit
 from ._scrub import without_key
 
@@ -29,7 +32,9 @@ FAULTS: dict[ProviderFault, Fault] = {
     "timeout": Fault(True, "the provider did not answer in time", f"{_AGAIN}; a longer timeout=… gives a slow model more time"),
     "connection": Fault(True, "the connection failed", f"check the network and base_url=…, then {_AGAIN}"),
     "truncated": Fault(True, "the answer broke off", _AGAIN),
-    "bad-answer": Fault(True, "the answer cannot be used", f"{_AGAIN}; if it keeps failing, change the prompt or the model"),
+    "bad-answer": Fault(
+        True, "the answer cannot be used", f"{_AGAIN}; if it keeps failing, change the prompt, the model, or base_url=… where it was given"
+    ),
     "quota": Fault(False, "the account's quota or credit is used up", f"top up the account or take another key, then {_AGAIN}"),
     "content-filter": Fault(
         False,
@@ -49,6 +54,11 @@ FAULTS: dict[ProviderFault, Fault] = {
     "rejected": Fault(False, "the provider rejected the request", "correct what it names, then recover(thread_id)"),
     "unexpected": Fault(False, "the provider library failed", _AGAIN),
 }
+
+
+_MISSHAPEN = (LookupError, AttributeError, TypeError, AssertionError)
+"""What the library stumbles over in an answer that is not formed as this provider forms its answers - without choices, say: not
+every SDK checks what a server sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class Failure:
         asked = f"; asked {attempts} times" if attempts > 1 else ""
         next_step = known.next_step
         if self.retry_after is not None:
-            next_step = f"the provider asks to wait {self.retry_after:.0f} s; {next_step}"
+            next_step = f"the provider asks to wait {_in_words(self.retry_after)}; {next_step}"
         return ProviderFailed(
             f"{known.said}{status}: {self.said}{asked}",
             fault=self.fault,
@@ -84,16 +94,33 @@ class Failure:
         )
 
 
+def _in_words(seconds: float) -> str:
+    """A wait as it was asked for; a long one in hours or days too."""
+    long = f" ({seconds / 86400:.0f} days)" if seconds > 172800 else f" ({seconds / 3600:.0f} hours)" if seconds > 7200 else ""
+    return f"{seconds:.0f} s{long}"
+
+
 def failure_of(error: Exception, key: str) -> Failure:
     """What an error of the provider library, its SDK or its transport means."""
     status = getattr(error, "status_code", None)
     retry_after = getattr(error, "retry_after", None)
+    if retry_after is None:
+        retry_after = _fraction(getattr(error, "headers", None))
     return Failure(
         _fault_of(error),
         _said_by(error, key),
         status if isinstance(status, int) else None,
         float(retry_after) if isinstance(retry_after, int | float) else None,
     )
+
+
+def _fraction(headers: Any) -> float | None:
+    """Seconds with a fraction, as some servers write Retry-After; the library reads whole ones and dates."""
+    try:
+        seconds = float(headers["retry-after"])
+    except (TypeError, KeyError, ValueError):
+        return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _fault_of(error: Exception) -> ProviderFault:
@@ -121,10 +148,16 @@ def _fault_of(error: Exception) -> ProviderFault:
     )
     for kind, fault in kinds:
         if isinstance(error, kind):
-            return fault
+            return "context-window" if fault == "rejected" and _is_too_long(error) else fault
     if isinstance(error, theirs.ModelHTTPError):
         return "server" if error.status_code >= 500 or error.status_code in (408, 409, 425) else "rejected"
     return _fault_of_transport(error)
+
+
+def _is_too_long(error: Exception) -> bool:
+    """A local server's way to say so, which the library does not know: "the request exceeds the available context size" (llama.cpp)."""
+    said = message_in(getattr(error, "body", None)) or ""
+    return re.search(r"exceed\w*\b.*\bcontext[ _-](size|length|window)", said, re.IGNORECASE | re.DOTALL) is not None
 
 
 def _fault_of_transport(error: Exception) -> ProviderFault:
@@ -136,25 +169,33 @@ def _fault_of_transport(error: Exception) -> ProviderFault:
         return "connection"
     if names & {"JSONDecodeError", "UnicodeDecodeError", "UnknownApiResponseError"}:
         return "truncated"
-    return "bad-answer" if "ModelAPIError" in names or "ValidationError" in names else "unexpected"
+    if names & {"ModelAPIError", "ValidationError"} or isinstance(error, _MISSHAPEN):
+        return "bad-answer"
+    return "unexpected"
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """What the system said of a connection, under the SDK's "Connection error.": refused, an unknown name, a certificate."""
+    found, at = error, error
+    for _ in range(10):
+        at = at.__cause__ or at.__context__
+        if at is None:
+            break
+        if isinstance(at, OSError):
+            found = at
+    return found
 
 
 def _said_by(error: Exception, key: str) -> str:
     """The provider's own sentence where it sent one, else the error's; one line, without the key, not endless."""
-    body: Any = getattr(error, "body", None)
-    said = _message_in(body) or text_of(error) or type(error).__name__
-    if not isinstance(error, AnswerUnfit) and not _message_in(body):
-        said = f"{type(error).__name__}: {said}"
-    line = " ".join(without_key(said, key).split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} …"
-
-
-def _message_in(body: Any) -> str | None:
-    """`error.message`, or `message`, of an error's body."""
-    if not isinstance(body, dict):
-        return None
-    found = cast("dict[str, Any]", body)
-    if "error" in found:
-        return _message_in(found["error"])
-    said = found.get("message")
-    return said if isinstance(said, str) and said.strip() else None
+    said = message_in(getattr(error, "body", None))
+    if said is None and isinstance(getattr(error, "status_code", None), int):
+        said = "it did not say why"  # the library's own text repeats status and model
+    elif said is None:
+        first = _first_cause(error)
+        said = text_of(first) or type(first).__name__
+        if not isinstance(error, AnswerUnfit):
+            said = f"{type(first).__name__}: {said}"
+        if isinstance(error, _MISSHAPEN):
+            said = f"most likely it is not formed as this provider's answers are ({said})"
+    return one_line(without_key(said, key), _LONGEST)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import ProviderFault
+from ._blank import is_blank
 from ._client import Completion, ToolSpec
 from ._json import Json, compact, thaw
 from ._message import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
+from ._reasoning import without_reasoning
 from ._usage import Usage
 
 if TYPE_CHECKING:
     from pydantic_ai import messages as theirs
     from pydantic_ai.models import ModelRequestParameters
+
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class AnswerUnfit(Exception):
@@ -52,7 +58,7 @@ def sent_messages(messages: Sequence[Message], *, marks_errors: bool) -> list[th
                 parts.append(theirs.ToolReturnPart(names.get(id, ""), content, tool_call_id=id, outcome=outcome))
             case AssistantMessage():
                 close()
-                names |= {call.id: call.name for call in message.tool_calls}
+                names |= {call.id: _name_sent(call.name) for call in message.tool_calls}
                 sent.append(_said(message))
     close()
     return sent
@@ -61,9 +67,17 @@ def sent_messages(messages: Sequence[Message], *, marks_errors: bool) -> list[th
 def _said(message: AssistantMessage) -> theirs.ModelResponse:
     from pydantic_ai import messages as theirs
 
-    text = [theirs.TextPart(message.content)] if message.content else []
-    calls = [theirs.ToolCallPart(call.name, _arguments_sent(call.arguments), tool_call_id=call.id) for call in message.tool_calls]
+    # white space before calls, as some local models write it, is refused by the next provider
+    text = [theirs.TextPart(message.content)] if message.content and not is_blank(message.content) else []
+    calls = [
+        theirs.ToolCallPart(_name_sent(call.name), _arguments_sent(call.arguments), tool_call_id=call.id) for call in message.tool_calls
+    ]
     return theirs.ModelResponse(parts=[*text, *calls])
+
+
+def _name_sent(name: str) -> str:
+    """A name that every provider takes: one that a model made up, such as "functions.deploy", would be refused in each later request."""
+    return name if _NAME.fullmatch(name) else re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64]
 
 
 def _arguments_sent(arguments: Json) -> str | dict[str, Any]:
@@ -83,7 +97,15 @@ def sent_tools(tools: Sequence[ToolSpec]) -> ModelRequestParameters:
     return ModelRequestParameters(function_tools=offered, allow_text_output=True)
 
 
-def received(response: theirs.ModelResponse, *, model: str, streamed: bool, attempts: int, priced: bool) -> Completion:
+_WINDOW_FULL = "model_context_window_exceeded"
+"""Anthropic's word; the library takes it for an answer that reached max_tokens."""
+_FAILED = ("error", "abort")
+"""How servers with OpenAI's interface say that an answer is not whole; the library has no word for it."""
+
+
+def received(
+    response: theirs.ModelResponse, *, model: str, streamed: bool, attempts: int, priced: bool, tags_reasoning: bool = False
+) -> Completion:
     """The completion of an answer; the same whether it was streamed or not (M2.3, M3.2).
 
     Raises: AnswerUnfit for an answer that is cut off, filtered, or cannot be stored.
@@ -95,17 +117,31 @@ def received(response: theirs.ModelResponse, *, model: str, streamed: bool, atte
         raise AnswerUnfit("content-filter", "the provider's content filter withheld the answer")
     if streamed and (not ended or response.state == "incomplete"):
         raise AnswerUnfit("truncated", "the stream ended before the answer did")
+    if ended == _WINDOW_FULL:
+        raise AnswerUnfit("context-window", "the answer was cut off where the context window ends")
     if response.finish_reason == "length":
         raise AnswerUnfit("max-tokens", "the answer was cut off at its largest number of tokens")
-    if response.finish_reason == "error":
+    if response.finish_reason == "error" or ended in _FAILED:
         raise AnswerUnfit("bad-answer", f"the answer ended with '{ended}'")
-    text = "".join(part.content for part in response.parts if isinstance(part, theirs.TextPart))
-    calls = tuple(
-        ToolCall(part.tool_call_id, part.tool_name, _arguments_received(part))
-        for part in response.parts
-        if isinstance(part, theirs.ToolCallPart)
-    )
+    text = "".join(_text(part.content, "a text") for part in response.parts if isinstance(part, theirs.TextPart))
+    if tags_reasoning:
+        text = without_reasoning(text)
+    calls = tuple(_call_received(part) for part in response.parts if isinstance(part, theirs.ToolCallPart))
     return Completion(AssistantMessage(text or None, calls), _usage(response, priced), response.model_name or model, attempts)
+
+
+def _call_received(part: theirs.ToolCallPart) -> ToolCall:
+    name = _text(part.tool_name, "the name of the tool that it calls")
+    if is_blank(name):
+        raise AnswerUnfit("bad-answer", "one of its calls names no tool")
+    return ToolCall(_text(part.tool_call_id, f"the id of its call to '{name}'"), name, _arguments_received(part))
+
+
+def _text(value: object, what: str) -> str:
+    """Not every SDK checks what a server sends."""
+    if not isinstance(value, str):
+        raise AnswerUnfit("bad-answer", f"{what} is no text but {type(value).__name__}")
+    return value
 
 
 def _arguments_received(part: theirs.ToolCallPart) -> Json:

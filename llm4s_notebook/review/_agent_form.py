@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from ..agent import Agent
 from ..errors import ConfigError
-from ..models import ClientWithOptions
+from ..models import ClientWithOptions, is_blank
 from ..wire import EditedAgent, Json, JsonObject, as_numbers
 
 PROMPT, OPTIONS = "system_prompt", "options"
@@ -107,11 +107,12 @@ def changed(agent: Agent, id: str, value: Mapping[str, Any]) -> Agent:
         faults.append(((OPTIONS,), f"{type(client).__name__} has no options to set here"))
     if faults:
         raise FormRefused(id, faults)
-    changes = {PROMPT: prompt if prompt.strip() else None, "client": client}
+    changes = {PROMPT: None if is_blank(prompt) else prompt, "client": client}
     try:
         return agent.with_(agent=id, **changes)
     except ConfigError as refused:
-        raise FormRefused(id, [((), problem) for problem in refused.problems]) from refused
+        place = (PROMPT,) if refused.field == PROMPT else ()
+        raise FormRefused(id, [(place, problem) for problem in refused.problems]) from refused
 
 
 def _with_options(client: ClientWithOptions, of: tuple[JsonObject, JsonObject], given: Any, faults: list[Fault]) -> Any:

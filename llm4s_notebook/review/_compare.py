@@ -10,9 +10,11 @@ from typing import Any
 from ..agent import Agent, AgentResult
 from ..agent import events as told
 from ..agent._display import as_html
+from ..agent._visible import visible
 from ..errors import ConfigError, PendingInterrupts, text_of
 from ..graph import RunConfig
 from ..graph.events import Custom
+from ..models import is_blank
 from ._pandas import pandas_for_a_frame
 from ._review import Given, answered_from, checked_answers
 from ._session import Session
@@ -75,9 +77,9 @@ class Comparison:
     def __str__(self) -> str:
         lines: list[str] = []
         for a, b in self.pairs:
-            lines.append(f"query: {a.query}")
+            lines.append(f"query: {visible(a.query)}")
             for turn in (a, b):
-                shown = str(turn.error) if turn.error is not None else str(turn.result)
+                shown = visible(str(turn.error)) if turn.error is not None else str(turn.result)
                 lines += [f"  {turn.side}: {turn.agent} - {_took(turn)}", *(f"    {line}" for line in shown.splitlines())]
         return "\n".join(lines)
 
@@ -125,7 +127,7 @@ async def compare(
 
 
 def _is_query(query: object) -> bool:
-    return isinstance(query, str) and query.strip() != ""
+    return isinstance(query, str) and not is_blank(query)
 
 
 async def _turn(agent: Agent, side: str, query: str, answers: Any, config: RunConfig) -> ComparedTurn:
@@ -167,7 +169,7 @@ _ROW = '<tr style="background:none">'  # a notebook shades every second row, and
 
 
 def _pair_html(a: ComparedTurn, b: ComparedTurn) -> str:
-    query = f'<bdi dir="auto">{escape(a.query)}</bdi>'
+    query = f'<bdi dir="auto">{escape(visible(a.query))}</bdi>'
     head = f'<th colspan="2" scope="rowgroup" style="{_CELL};border-top:1px solid currentColor;white-space:pre-wrap">{query}</th>'
     line = "border-left:1px solid var(--jp-border-color1,#bdbdbd)"
     return f"<tbody>{_ROW}{head}</tr>{_ROW}{_turn_html(a, _CELL)}{_turn_html(b, f'{_CELL};{line}')}</tr></tbody>"
@@ -175,7 +177,7 @@ def _pair_html(a: ComparedTurn, b: ComparedTurn) -> str:
 
 def _turn_html(turn: ComparedTurn, style: str) -> str:
     if turn.error is not None or turn.result is None:
-        said = "" if turn.error is None else escape(f"{type(turn.error).__name__}: {text_of(turn.error)}")
+        said = "" if turn.error is None else escape(visible(f"{type(turn.error).__name__}: {text_of(turn.error)}"))
         shown = f'<strong>Failed</strong><div style="white-space:pre-wrap"><bdi dir="auto">{said}</bdi></div>'
     else:
         shown = as_html(turn.result, below=turn.query)

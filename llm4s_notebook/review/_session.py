@@ -7,7 +7,7 @@ the document that views draw; `_requests.py` carries out what a browser asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -15,7 +15,7 @@ from uuid import uuid4
 from ..agent import Agent
 from ..agent.events import ModelCallCompleted
 from ..checkpoint import Checkpoint, Clock, SystemClock
-from ..errors import CheckpointNotFound, ConfigError, ThreadNotFound
+from ..errors import CheckpointNotFound, ConfigError, RestoreRejected, ThreadNotFound
 from ..graph import Answers, Command, RunConfig, ThreadState
 from ..wire import Pieces, SessionState
 from ._agent_thread import AgentThread
@@ -28,7 +28,7 @@ from ._drafts import Drafts
 from ._graph_thread import GraphThread
 from ._requests import Desk, Say
 from ._thread import ReviewedThread
-from ._ways import offer_in_code
+from ._ways import naming_ways, offer_in_code
 
 
 def _new_thread_id() -> str:
@@ -103,7 +103,7 @@ class Session:
         Raises: the refusals of `agent.run`, and then nothing has changed; the error that ended the run. Cancelling this
         cancels the run and waits for it (D2).
         """
-        return await self._conductor.run(query, self._config)
+        return await self._named(self._conductor.run(query, self._config))
 
     def begin(self, query: Any, *, again: bool = False) -> None:
         """`open` in the background: returns at once, and how it goes is drawn. Raises: ConfigError where no event loop runs."""
@@ -115,7 +115,7 @@ class Session:
 
         A blocked turn keeps nothing, so whether it had this query is known only in the kernel in which it was blocked.
         """
-        return await self._conductor.open(query, self._config, again=again)
+        return await self._named(self._conductor.open(query, self._config, again=again))
 
     async def answer(self, answers: Answers) -> Any:
         """Answer some or all of what waits, as one resume (D6), and return the result.
@@ -123,15 +123,25 @@ class Session:
         Raises: InvalidResume, telling answered from unknown ids and naming what is pending now; the other refusals of
         `agent.resume`; the error that ended the run.
         """
-        return await self._conductor.answer(pairs(answers), self._config)
+        return await self._named(self._conductor.answer(pairs(answers), self._config))
 
     async def recover(self) -> Any:
         """Continue an unfinished turn and return its result. Raises: as `agent.recover`."""
-        return await self._conductor.recover(self._config)
+        return await self._named(self._conductor.recover(self._config))
 
     async def abandon(self) -> Any:
         """Give up a turn that waits or is unfinished: nothing of it is kept, and the thread is usable."""
-        return await self._conductor.abandon()
+        return await self._named(self._conductor.abandon())
+
+    async def _named(self, work: Awaitable[Any]) -> Any:
+        """What is refused because the thread does not fit the agent names the ways on (W4.6)."""
+        try:
+            return await work
+        except RestoreRejected as rejected:
+            named = rejected if self._course is None else naming_ways(rejected, self._course.view().ways)
+            if named is rejected:
+                raise
+            raise named from rejected
 
     # -- another prompt, other options (W4.5, W4.6) ------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..agent._refusals import CHANGES
 from ..errors import RestoreRejected
 from ..wire import WayOn, WayOnView
 from ._thread import Stored
@@ -11,7 +12,7 @@ _HOW = {"suspended": "waits", "unfinished": "is not finished"}
 
 def what_changed(rejected: RestoreRejected) -> str:
     """The parts of the agent that are not what they were; the first problem where nobody knows them."""
-    parts = [problem for problem in rejected.problems if problem.startswith(("changed: ", "added: ", "removed: "))]
+    parts = [problem for problem in rejected.problems if problem.startswith(CHANGES)]
     return ", ".join(problem.removeprefix("changed: ") for problem in parts) if parts else rejected.problems[0]
 
 
@@ -53,8 +54,21 @@ _CALLS: dict[WayOn, str] = {
 
 def offer_in_code(offer: str | None, ways: list[WayOnView]) -> str | None:
     """The offer for somebody who has no buttons: with the call for each way that is open."""
-    calls = [_CALLS[one.way] for one in ways if one.way in _CALLS]
-    return f"{offer} In code: {' or '.join(calls)}." if offer is not None and calls else offer
+    calls = calls_of(ways)
+    return f"{offer} In code: {calls}." if offer is not None and calls else offer
+
+
+def calls_of(ways: list[WayOnView]) -> str:
+    """The calls for the ways that are open; empty where none is."""
+    return " or ".join(_CALLS[one.way] for one in ways if one.way in _CALLS)
+
+
+def naming_ways(rejected: RestoreRejected, ways: list[WayOnView]) -> RestoreRejected:
+    """The same refusal for somebody in code: first the calls of a session that go on."""
+    calls = calls_of(ways)
+    if not calls or rejected.damaged:
+        return rejected
+    return RestoreRejected(graph_id=rejected.graph_id, problems=rejected.problems, next_step=f"go on with {calls}; or {rejected.next_step}")
 
 
 def _way(way: WayOn, label: str, about: str) -> WayOnView:

@@ -152,9 +152,9 @@ EVIL = {
     "nothing": "pass\u200bword\u200d\u2060\ufeff\u00ad",
     "lines": "a\nSuspended: waits for 0 answers\n  result.approve('2.0')\r\x0b\x0c\x85\u2028\u2029",
     "half a pair": "x\udc80",
-    "null": "\x00\x08",
+    "null": "a\x00\x08",
     "template": "${alert(1)} {{7*7}} $$x$$ `x`",
-    "tags": "\U000e0041\U000e0042",
+    "tags": "t\U000e0041\U000e0042",
 }
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]")
 

@@ -143,7 +143,8 @@ class FormOnPage:
         label.filter(has_text=re.compile(f"^\\s*{re.escape(words)}\\s*$")).click()
 
     def _beside(self, place: Place, words: str) -> None:
-        self.head(place).get_by_text(words, exact=True).click()
+        field = self.page.locator(".llm4s-field").filter(has=self.page.locator(f'[id$="{_suffix(place)}-name"]')).last
+        field.get_by_text(words, exact=True).first.click()
 
 
 class FormPage(FormOnPage):

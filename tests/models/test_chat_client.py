@@ -12,6 +12,9 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +23,7 @@ from pydantic import SecretStr
 from llm4s_notebook.errors import ConfigError, ProviderFailed
 from llm4s_notebook.models import ProviderClient, RetryPolicy, chat_client
 from llm4s_notebook.models._provider_messages import received
+from llm4s_notebook.models._providers import PROVIDERS
 from llm4s_notebook.models._scrub import DOTS, without_key
 from llm4s_notebook.testing._openai_chat import Answer
 from llm4s_notebook.testing._provider_server import ProviderServer, said
@@ -48,6 +52,32 @@ def test_an_unknown_provider_is_refused_with_the_known_ones(model: Any) -> None:
     error = refused(model, api_key=KEY)
     assert error.field == "model"
     assert "openai, openai-responses, anthropic, google" in error.what
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("opnai:gpt-5", "did you mean 'openai'?"),
+        ("OpenAI:gpt-5", "did you mean 'openai'?"),
+        (" anthropic:m", "did you mean 'anthropic'?"),
+        ("gemini:m", "did you mean 'google'?"),
+        ("claude:m", "did you mean 'anthropic'?"),
+        ("mistral:large", "for any other server with OpenAI's interface"),
+        ("ollama:llama3.2", "chat_client('openai:<model>', base_url="),
+        ("gpt-5", "chat_client('openai:<model>')"),
+        ("claude-sonnet-4-5", "chat_client('anthropic:<model>')"),
+        ("gemini-2.5-pro", "chat_client('google:<model>')"),
+    ],
+)
+def test_what_was_probably_meant_is_the_next_step(given: str, meant: str) -> None:
+    """M1.1: a slip of the pen, a provider's other name, a model without its provider."""
+    assert meant in refused(given, api_key=KEY).next_step
+
+
+@pytest.mark.parametrize("model", ["openai: gpt-5", "openai:gpt-5\n", "openai:\u200bgpt-5", "openai:\ud800"])
+def test_a_models_name_is_what_is_seen_of_it(model: str) -> None:
+    """M1.1: as it is pasted; a provider would only say that it does not know it."""
+    assert "white space around it" in refused(model, api_key=KEY).what
 
 
 @pytest.mark.parametrize("model", ["openai:", "openai:  "])
@@ -105,6 +135,29 @@ def test_a_missing_extra_is_named_with_its_pip_line(dialect: Dialect, monkeypatc
     assert 'pip install "llm4s-notebook[models]"' in error.next_step
 
 
+@pytest.mark.parametrize(
+    ("raises", "what", "next_step"),
+    [
+        ("ModuleNotFoundError('no', name='anthropic')", "(no module 'anthropic')", 'run pip install "llm4s-notebook[models]"'),
+        ("ImportError(\"cannot import name 'Omit'\")", "imported: cannot import name 'Omit'", "run pip install --upgrade"),
+    ],
+)
+def test_what_is_missing_of_the_extra_is_told_in_our_words(
+    raises: str, what: str, next_step: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """M1.2: the library advises another pip line where an SDK is missing; and one that is there and broken is not missing."""
+    (tmp_path / "broken_adapter.py").write_text(
+        f"try:\n    raise {raises}\nexcept ModuleNotFoundError as error:\n    raise ImportError('pip install other') from error\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    provider = replace(PROVIDERS["anthropic"], module="broken_adapter")
+    with pytest.raises(ConfigError) as refused_:
+        provider.load()
+    assert what in refused_.value.what
+    assert next_step in refused_.value.next_step
+    assert "other" not in str(refused_.value)
+
+
 def test_the_library_is_imported_when_a_client_is_made_and_not_before() -> None:
     """D19."""
     program = (
@@ -138,6 +191,11 @@ BAD_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"base_url": "localhost:11434"}, "base_url: an address begins with http:// or https://"),
     ({"base_url": "http://me:secret-word@host/v1"}, "base_url: an address holds no user name or password"),
     ({"base_url": "http://host/v1?key=secret-word"}, "base_url: an address has no query"),
+    *(
+        ({"base_url": f"http://{end}"}, "base_url: an address is http://host:port/path")
+        for end in ("", "/v1", "h:99999/v1", "h:a/v1", "[::1")
+    ),
+    *(({"base_url": f"http://h{end}/v1"}, "base_url: an address has no spaces") for end in (" ", "\n", "\u200b")),
     ({"api_key": f"{KEY}\n"}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": SecretStr(f"{KEY}\n")}, "api_key: a key is ASCII text without spaces"),
     ({"api_key": f" {KEY}"}, "api_key: a key is ASCII text without spaces"),
@@ -203,6 +261,38 @@ def test_a_client_shows_its_options_and_no_key() -> None:
             attempt(client)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: chat_client("openai:m", api_key=KEY, temprature=1),
+        lambda: chat_client("opnai:m", api_key=KEY),
+        lambda: chat_client("openai:m", api_key=KEY.encode()),
+        lambda: chat_client("openai:m", api_key=f"{KEY} "),
+        lambda: chat_client("openai:m", api_key="sk-another").with_options(api_key=KEY),
+        lambda: chat_client("anthropic:m"),
+    ],
+    ids=["option", "provider", "bytes", "space", "with_options", "environment"],
+)
+def test_a_traceback_that_shows_what_its_frames_hold_shows_no_key(made: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """M1.5: `%xmode Verbose`, `pytest -l` and rich print the locals of every frame, ours among them."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}\n{KEY}")
+    with pytest.raises(ConfigError) as raised:
+        made()
+    frames = traceback.TracebackException.from_exception(raised.value, capture_locals=True).stack
+    ours = [frame for frame in frames if "llm4s_notebook" in frame.filename and "/tests/" not in frame.filename]
+    assert ours
+    assert [frame.name for frame in ours if KEY in str(frame.locals)] == []
+
+
+def test_what_a_client_is_made_of_cannot_take_the_key_along() -> None:
+    """M1.5: its options are what a person set, and what opens the provider is not pickled on its own either."""
+    client = chat_client("openai:m", api_key=KEY, base_url="http://127.0.0.1:9/v1", temperature=0.5)
+    assert KEY.encode() not in pickle.dumps(client.options)
+    assert KEY.encode() not in pickle.dumps(client.with_options(seed=1).options)
+    with pytest.raises(TypeError, match="not pickled"):
+        pickle.dumps(client._access)  # pyright: ignore[reportPrivateUsage]
+
+
 @pytest.mark.parametrize("quoted", ["{key}", "Bearer {key}", "?key={key}&alt=sse", "{start}*****", "*****{end}"])
 @each_way
 @each_provider
@@ -232,6 +322,7 @@ def test_every_spelling_of_a_key_is_taken_out() -> None:
         assert without_key(f"<{text}>", key) == f"<{DOTS}>"
     assert without_key("the key f-0123 is short", key) == "the key f-0123 is short"
     assert without_key("no-key and the model", "no-key") == f"{DOTS} and the model"
+    assert without_key("key x exceeds the context", "x") == f"key {DOTS} exceeds the context"
 
 
 def test_one_client_serves_several_loops_and_threads(server: ProviderServer) -> None:

@@ -147,7 +147,9 @@ async def test_an_empty_account_is_not_waited_for(dialect: Dialect, server: Prov
     assert "top up" in error.next_step
 
 
-@pytest.mark.parametrize(("header", "waited"), [("7", 7.0), ("0", 1.0), ("60", 60.0), ("soon", 1.0)])
+@pytest.mark.parametrize(
+    ("header", "waited"), [("7", 7.0), ("0", 1.0), ("60", 60.0), ("2.5", 2.5), ("soon", 1.0), ("-5", 1.0), ("nan", 1.0), ("inf", 1.0)]
+)
 @each_provider
 async def test_a_provider_says_when_to_come_back(dialect: Dialect, server: ProviderServer, header: str, waited: float) -> None:
     """M4.2: never sooner than Retry-After; a shorter one, or nonsense, leaves the policy's own wait."""
@@ -244,6 +246,7 @@ async def test_nobody_listens(server: ProviderServer) -> None:
         error = await failure(client, stream=False)
         assert (dialect.name, error.fault, error.attempts) == (dialect.name, "connection", 2)
         assert "base_url" in error.next_step
+        assert "Connect call failed ('127.0.0.1', 9)" in error.what  # what the system says; the SDKs say "Connection error."
 
 
 MALFORMED = Answer(calls=(("c1", "deploy", '{"version": "1.4'),))

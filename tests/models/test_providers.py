@@ -219,6 +219,19 @@ async def test_arguments_of_any_json_are_sent_back(dialect: Dialect, server: Pro
     assert completion.message == WANTED
 
 
+@each_provider
+async def test_what_one_model_made_up_does_not_shut_out_the_next(dialect: Dialect, server: ProviderServer) -> None:
+    """M2.1: a tool's name that no provider takes, and white space before a call; stored as it came, sent as it is taken."""
+    made_up = AssistantMessage(
+        "\n\n", (ToolCall("c1", "functions.deploy it", {}), ToolCall("c2", "x" * 70, {}), ToolCall("c3", "ok-1_A", {}))
+    )
+    results = tuple(ToolMessage("unknown tool", call.id, True, "errored") for call in made_up.tool_calls)
+    _, sent = await exchanged(dialect, server, ModelRequest((UserMessage("go"), made_up, *results), (DEPLOY,)), BOTH, stream=False)
+    told = json.dumps(sent)
+    assert [name for name in ("functions.deploy", "x" * 65, "\\n\\n") if name in told] == []
+    assert [name for name in ("functions_deploy_it", "x" * 64, "ok-1_A") if name not in told] == []
+
+
 @each_way
 async def test_an_answer_without_usage_has_none(server: ProviderServer, stream: bool) -> None:
     """1.5.3, M2.4: some servers with OpenAI's interface tell no tokens."""

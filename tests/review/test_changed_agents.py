@@ -12,6 +12,7 @@ from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
 from llm4s_notebook.errors import ConfigError, StoreUnavailable
 from llm4s_notebook.models import ModelRequest, ScriptedClient, ToolCall, calls, chat_client
 from llm4s_notebook.review import Session
+from llm4s_notebook.review._agent_form import FormRefused, changed
 from llm4s_notebook.wire import EditorView
 
 from .asking_graph import asking
@@ -155,6 +156,14 @@ async def test_every_problem_is_told_on_its_field_and_nothing_is_changed(kind: s
     assert session.drafts.all() == {FORM: {"value": WRONG[kind][0]}}
 
 
+async def test_half_a_character_is_told_on_the_prompt():
+    """W4.5: a message may carry it though no field writes it; the agent says what is wrong, and where is the form's to say."""
+    agent = Agent("assistant", provider(), system_prompt="one")
+    with pytest.raises(FormRefused) as refused:
+        changed(agent, "assistant", {"system_prompt": "a\ud800", "options": {}})
+    assert refused.value.faults == ((("system_prompt",), "it holds half a character, at position 1"),)
+
+
 async def test_options_of_a_client_that_has_none_are_refused():
     reply = await Browser(Session(Shop().agent("hi"))).ask(kind="change_agent", agent="assistant", value={"options": {"temperature": 1}})
     assert [(problem.path, problem.message) for problem in reply.problems] == [(["options"], "ScriptedClient has no options to set here")]
@@ -165,9 +174,10 @@ async def test_an_agent_that_is_not_in_the_family_is_refused():
     assert (reply.kind, reply.error.type) == ("refused", "ConfigError")
 
 
-async def test_a_blank_prompt_is_none():
+@pytest.mark.parametrize("prompt", ["  \n", "\u200b"], ids=ascii)
+async def test_a_blank_prompt_is_none(prompt: str):
     session = Session(Shop().agent("hi", system_prompt="one"))
-    await Browser(session).ask(kind="change_agent", agent="assistant", value={"system_prompt": "  \n"})
+    await Browser(session).ask(kind="change_agent", agent="assistant", value={"system_prompt": prompt})
     assert editor(session).agents[0].values == {}
     assert editor(session).agents[0].code == "agent = agent.with_(\n    system_prompt=None,\n)"
 

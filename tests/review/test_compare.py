@@ -106,6 +106,15 @@ async def test_what_was_written_is_shown_and_not_run() -> None:
     assert [text for text in ("&lt;script&gt;", "&lt;b&gt;x", "&lt;i&gt;why") if text not in shown] == []
 
 
+async def test_what_is_not_seen_of_queries_and_errors_is_named() -> None:
+    """M5.2, W5.7: as in the turns below them; an escape would steer the terminal."""
+    made = await compare(agent_of(ConnectionError("cut\x1b[31m")), agent_of("two"), "ab\u202ecd")
+    for shown in (made._repr_html_(), str(made)):  # pyright: ignore[reportPrivateUsage]
+        assert [one for one in ("\x1b", "\u202e") if one in shown] == []
+        assert "U+202E" in shown
+        assert "U+001B" in shown
+
+
 async def test_the_rows_make_a_dataframe(monkeypatch: pytest.MonkeyPatch) -> None:
     """M5.2: with pandas where it is, and a word on how to go on where it is not."""
     made = await compare(agent_of("one"), agent_of("two"), ["go"])

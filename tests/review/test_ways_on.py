@@ -459,3 +459,32 @@ async def test_in_code_without_a_front_end(store: Checkpointer):
         await session.new_thread()
     await session.run("hello")
     assert prompts(agent) == ["one", "one", "one", "two"]
+
+
+async def test_in_code_a_refusal_names_the_ways_that_are_open(store: Checkpointer):
+    """W4.6, D14: for an answer, for giving up and for a turn; what changed is named in words, the version last."""
+    _, _, session = await waiting(store, "out", "new")
+    await session.use(session.target.with_(system_prompt="two"))  # type: ignore[union-attr]
+    answers = {session.state().pending[0].id: APPROVE}
+    for refused_call in (lambda: session.answer(answers), session.abandon):
+        with pytest.raises(RestoreRejected) as refused:
+            await refused_call()
+        assert refused.value.problems == ("changed: system prompt",)
+        calls_open = [f"await session.{call}" for call in ("finish_with_old_agent()", "new_thread()", "new_thread(history=False)")]
+        assert refused.value.next_step.startswith(f"go on with {' or '.join(calls_open)}; or give the agent the version")
+    await session.finish_with_old_agent()
+    await session.answer(answers)
+    await session.use(session.target.with_(system_prompt="three"))  # type: ignore[union-attr]
+    with pytest.raises(RestoreRejected, match=r"or await session\.new_thread\(\) or await session\.new_thread\(history=False\)"):
+        await session.run("hello")
+
+
+async def test_in_a_new_kernel_a_refusal_names_no_old_agent(tmp_path: Path):
+    """W4.6: the way that is not open is not offered in code either."""
+    path = tmp_path / "threads.db"
+    await waiting(SqliteCheckpointer(path), "out")
+    session = Session(agent_of(Shop(), SqliteCheckpointer(path), "new", prompt="two"), "t")
+    with pytest.raises(RestoreRejected) as refused:
+        await session.answer({"2.0": APPROVE})
+    assert "finish_with_old_agent" not in refused.value.next_step
+    assert "await session.new_thread(history=False)" in refused.value.next_step

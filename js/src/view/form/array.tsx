@@ -43,7 +43,7 @@ export function ArrayControl({ path, plan, label }: ArrayControlProps) {
             label={`${label} ${index + 1}`}
             required={needed || index >= plan.prefix.length}
             item={index >= plan.prefix.length}
-            beside={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : null}
+            out={removable ? <RemoveItem label={label} index={index} onRemove={remove} /> : null}
           />
         );
       })}
@@ -71,7 +71,7 @@ function RemoveItem({ label, index, onRemove }: { label: string; index: number; 
   return (
     <button
       type="button"
-      class="llm4s-button llm4s-quiet llm4s-small"
+      class="llm4s-button llm4s-quiet llm4s-small llm4s-leave"
       aria-label={`Remove item ${index + 1} of ${label}`}
       disabled={form.disabled}
       onClick={() => onRemove(index)}

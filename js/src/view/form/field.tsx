@@ -17,8 +17,10 @@ interface FieldProps {
   schema: Schema;
   label: string;
   required: boolean;
-  /** A control beside the name, such as an item's "remove". */
+  /** Controls beside the name, such as an entry's other name. */
   beside?: ComponentChildren;
+  /** What takes it out, in place of "leave out". */
+  out?: ComponentChildren;
   /** One of several of a kind, which the list has named. */
   item?: boolean;
 }
@@ -26,7 +28,7 @@ interface FieldProps {
 const GROUPS = new Set<Plan["kind"]>(["object", "array"]);
 
 /** One place of a form: its name, what it takes, its control, and what is wrong with it. */
-export function Field({ path, schema, label, required, beside, item = false }: FieldProps) {
+export function Field({ path, schema, label, required, beside, out, item = false }: FieldProps) {
   const form = useForm();
   const value = form.valueAt(path);
   const plan = branchPlan(form.root, schema);
@@ -46,10 +48,25 @@ export function Field({ path, schema, label, required, beside, item = false }: F
   const group = !json && !held && GROUPS.has(plan.kind);
   const notes = [item ? "" : kind, limitsText(full), required ? "" : "optional", full.deprecated === true ? "deprecated" : ""];
   const name = <Plain text={label} />;
+  const line = !group && !holdsGroups(form.root, plan);
+  const leave = !required && value !== undefined && path.length > 0 && beside === undefined && out === undefined && (
+    <button
+      type="button"
+      class="llm4s-button llm4s-quiet llm4s-small llm4s-leave"
+      aria-label={`Leave out ${label}`}
+      disabled={form.disabled}
+      onClick={() => {
+        form.edit(path, undefined);
+        form.focus(path);
+      }}
+    >
+      leave out
+    </button>
+  );
   return (
     <div
       {...hold}
-      class={`llm4s-field${group ? " llm4s-group" : ""}${group || holdsGroups(form.root, plan) ? "" : " llm4s-line"}`}
+      class={`llm4s-field${group ? " llm4s-group" : ""}${line ? " llm4s-line" : ""}`}
       {...(group ? { role: "group" as const, "aria-labelledby": ids.label } : {})}
     >
       <div class={`llm4s-field-head${group && path.length === 0 ? " llm4s-sr" : ""}`}>
@@ -65,20 +82,7 @@ export function Field({ path, schema, label, required, beside, item = false }: F
           )}
           <span class="llm4s-field-kind">{notes.filter(Boolean).join(" · ")}</span>
         </div>
-        {!required && value !== undefined && path.length > 0 && beside === undefined && (
-          <button
-            type="button"
-            class="llm4s-button llm4s-quiet llm4s-small"
-            aria-label={`Leave out ${label}`}
-            disabled={form.disabled}
-            onClick={() => {
-              form.edit(path, undefined);
-              form.focus(path);
-            }}
-          >
-            leave out
-          </button>
-        )}
+        {!line && (out ?? leave)}
         {beside}
       </div>
       {about !== "" && (
@@ -89,6 +93,8 @@ export function Field({ path, schema, label, required, beside, item = false }: F
       {json && plan.kind !== "any" && !kinds && <Misfit kind={kind} />}
       {lost !== null && !faults.includes(lost) && <p class="llm4s-misfit">{lost}</p>}
       <Control path={path} schema={held ? {} : schema} describedBy={describedBy} labelledBy={ids.label} label={label} required={required} />
+      {/* behind its field, as it is drawn: what is written is reached before what takes it out */}
+      {line && (out ?? leave)}
       {absent && (
         <p class={`llm4s-hint${WRITTEN.has(onlyKind(form.root, plan)) ? " llm4s-sr" : ""}`} id={`${ids.about}-absent`}>
           {defaultText(full)}

@@ -63,9 +63,10 @@ describe("secrets of a call", () => {
   });
 
   it("3.8.7: a draft that comes back without its secret does not take away what was typed here", async () => {
+    vi.useFakeTimers(); // before the first draft: a real timer would save it in the midst of this, whenever that is
     const { fake, secrets, send } = await editing();
-    vi.useFakeTimers();
     await tick(SAVE_AFTER_MS);
+    await fake.done("save_draft");
     await type(secrets()[0] as HTMLInputElement, "hunter2");
     await tick(SAVE_AFTER_MS);
     const kept = { decision: "edit", arguments: { logins: [{ user: "ana" }], token: OTHERS, note: "n" } };

@@ -301,6 +301,21 @@ describe("the focus (W2.10)", () => {
     expect(document.activeElement).toBe(at(["inner"]));
   });
 
+  it("reaches what is written before what takes it out, and a group's own button before its fields", async () => {
+    const inner = member("Inner", { word: text });
+    const properties = { inner, word: text, several: { type: "array", items: text } };
+    const { root, at } = await editing(properties, { inner: { word: "b" }, word: "a", several: ["c"] });
+    const stops = [...root.querySelectorAll("input, textarea, button")];
+    const place = (path: Path) => stops.indexOf(at(path));
+    const named = (name: string) => stops.findIndex((one) => one.getAttribute("aria-label") === name);
+    const leave = (name: string) => named(`Leave out ${name}`);
+    expect(place(["word"])).toBe(leave("word") - 1);
+    expect(place(["several", 0])).toBe(named("Remove item 1 of several") - 1);
+    expect(leave("inner")).toBeLessThan(place(["inner", "word"]));
+    expect(leave("several")).toBeLessThan(place(["several", 0]));
+    expect(Math.min(leave("inner"), leave("several"))).toBeGreaterThan(-1);
+  });
+
   it("and is not taken from who has gone on meanwhile: it follows before the next event, not after a frame", async () => {
     const { at } = await editing({ words: { type: "array", items: { type: "string" } } }, { words: ["a", "b", "c"] });
     const field = at(["words", 0], "-name").closest(".llm4s-field") as HTMLElement;
