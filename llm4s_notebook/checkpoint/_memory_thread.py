@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct
 
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
 from ._event import Custom, EventDraft, EventRecord
@@ -40,8 +41,7 @@ class _Stored(Value, frozen=True):
     first_event: int
 
 
-@dataclass(slots=True)
-class MemoryThread:
+class MemoryThread(Struct, eq=False):
     """Everything one thread has. `live` are the latest entries; older ones are replayed from `root`, the entries before the oldest patch.
 
     A commit costs what it brings, whatever the thread's length.
@@ -51,12 +51,12 @@ class MemoryThread:
     claim: Claim | None = None
     settled: str | None = None
     created_at: datetime | None = None
-    root: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
-    live: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
-    _checkpoints: dict[str, _Stored] = field(default_factory=dict[str, _Stored])  # oldest first
+    root: Entries = {}
+    live: Entries = {}
+    _checkpoints: dict[str, _Stored] = {}  # oldest first
     _latest: _Stored | None = None
-    _writes: list[PendingWrite] = field(default_factory=list[PendingWrite])
-    _events: list[EventDraft] = field(default_factory=list[EventDraft])  # from number _floor; a custom payload is a copy (R6.2)
+    _writes: list[PendingWrite] = []
+    _events: list[EventDraft] = []  # from number _floor; a custom payload is a copy (R6.2)
     _next_event: int = 1
     _floor: int = 1  # the smallest event number still there, or the next one
 
