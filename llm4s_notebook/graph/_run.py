@@ -150,10 +150,10 @@ class Run:
                 self._voice,
                 self._ledger.latest,
                 self._own,
-                True,
-                self._recorded,
-                self._finished if several else None,
-                self._control.running,
+                owned=True,
+                recorded=self._recorded,
+                finished=self._finished if several else None,
+                running=self._control.running,
             )
             try:
                 results = await superstep.run()
