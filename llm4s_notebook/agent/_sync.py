@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Coroutine, Generator
+from concurrent.futures import wait
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from ..errors import ConfigError
 
 T = TypeVar("T")
 _PATIENCE_SECONDS = 30.0
+_WAKE_SECONDS = 0.25
+"""How often a waiting thread looks whether it was interrupted: a signal that comes just before it falls asleep does not wake it."""
 
 
 class _Loop:
@@ -63,6 +66,8 @@ def _from_outside(work: Coroutine[Any, Any, T]) -> T:
 
     future = asyncio.run_coroutine_threadsafe(watched(), _kept.get())
     try:
+        while not future.done():
+            wait([future], _WAKE_SECONDS)
         return future.result()
     except BaseException:
         if not over.is_set():  # this thread was interrupted: the work must not go on unseen
