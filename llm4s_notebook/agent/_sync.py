@@ -8,6 +8,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Coroutine, Generator
+from concurrent.futures import CancelledError
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -15,6 +16,8 @@ from ..errors import ConfigError
 
 T = TypeVar("T")
 _PATIENCE_SECONDS = 30.0
+_WAKE_SECONDS = 0.25
+"""How often a waiting thread looks whether it was interrupted: a signal that comes just before it falls asleep does not wake it."""
 
 
 class _Loop:
@@ -53,22 +56,32 @@ def _from_outside(work: Coroutine[Any, Any, T]) -> T:
     if sys.platform == "emscripten":
         work.close()
         raise ConfigError(field="loop", problems=["a browser's kernel cannot block; use await"])
-    over = threading.Event()
+    loop, over = _kept.get(), threading.Event()
+    tasks: list[asyncio.Task[T]] = []
 
-    async def watched() -> T:
-        try:
-            return await work
-        finally:
+    def begin() -> None:
+        task = loop.create_task(work)
+        tasks.append(task)
+        task.add_done_callback(lambda _: over.set())
+
+    def give_up() -> None:  # behind `begin`, if this thread came to ask for it
+        if tasks:
+            tasks[0].cancel()
+        else:
+            work.close()
             over.set()
 
-    future = asyncio.run_coroutine_threadsafe(watched(), _kept.get())
     try:
-        return future.result()
-    except BaseException:
-        if not over.is_set():  # this thread was interrupted: the work must not go on unseen
-            future.cancel()
-            over.wait(_PATIENCE_SECONDS)
+        loop.call_soon_threadsafe(begin)
+        while not over.wait(_WAKE_SECONDS):
+            continue
+    except BaseException:  # this thread was interrupted: the work must not go on unseen
+        loop.call_soon_threadsafe(give_up)
+        over.wait(_PATIENCE_SECONDS)
         raise
+    if tasks[0].cancelled():
+        raise CancelledError
+    return tasks[0].result()
 
 
 def _inside(name: str, work: Coroutine[Any, Any, T], running: asyncio.AbstractEventLoop) -> T:

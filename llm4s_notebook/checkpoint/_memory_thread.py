@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from math import isfinite
 from typing import Any
 
+from msgspec import Struct
+
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
 from ._event import Custom, EventDraft, EventRecord
-from ._patch import Append, Entries, PatchOp, Set, Unset, apply_patch
+from ._patch import Entries, PatchOp, apply_patch
 from ._rules import check_commit, check_format
-from ._shape import MISSING, VALUE, Shape, plan
 from ._types import (
     SETTLED,
     Checkpoint,
-    CheckpointDraft,
     CheckpointHeader,
     Claim,
     Commit,
@@ -29,7 +27,6 @@ from ._types import (
 )
 from ._value import Value
 
-_ALWAYS = {Set, Unset}  # operations that fit any entry
 _LEAVES = {str, int, bool, type(None)}
 _NAMES = {str}
 _payload_text = json.JSONEncoder(allow_nan=False).encode
@@ -44,8 +41,7 @@ class _Stored(Value, frozen=True):
     first_event: int
 
 
-@dataclass(slots=True)
-class MemoryThread:
+class MemoryThread(Struct, eq=False):
     """Everything one thread has. `live` are the latest entries; older ones are replayed from `root`, the entries before the oldest patch.
 
     A commit costs what it brings, whatever the thread's length.
@@ -55,12 +51,12 @@ class MemoryThread:
     claim: Claim | None = None
     settled: str | None = None
     created_at: datetime | None = None
-    root: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
-    live: Entries = field(default_factory=dict[tuple[str, str], bytes | list[bytes]])
-    _checkpoints: dict[str, _Stored] = field(default_factory=dict[str, _Stored])  # oldest first
+    root: Entries = {}
+    live: Entries = {}
+    _checkpoints: dict[str, _Stored] = {}  # oldest first
     _latest: _Stored | None = None
-    _writes: list[PendingWrite] = field(default_factory=list[PendingWrite])
-    _events: list[EventDraft] = field(default_factory=list[EventDraft])  # from number _floor; a custom payload is a copy (R6.2)
+    _writes: list[PendingWrite] = []
+    _events: list[EventDraft] = []  # from number _floor; a custom payload is a copy (R6.2)
     _next_event: int = 1
     _floor: int = 1  # the smallest event number still there, or the next one
 
@@ -92,12 +88,16 @@ class MemoryThread:
         latest, under = (self._latest.header.id, self._latest.token) if self._latest else (None, None)
         check_commit(self.thread_id, commit, latest=latest, settled=self.settled, latest_token=under, known=self._checkpoints.__contains__)
         base = self._entries_at(self.settled) if commit.retract else self.live
-        if not _fits(base, commit.checkpoints):
-            try:
-                plan((op for draft in commit.checkpoints for op in draft.patch), lambda section, name: _shape(base, section, name))
-            except InvalidCommit as error:
-                raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
         stored = [self._kept(draft) if type(draft.event) is Custom else draft for draft in commit.events]
+
+        try:
+            for draft in commit.checkpoints:
+                apply_patch(base, draft.patch)
+        except BaseException as error:
+            self.live = self._entries_at(self.latest_id)  # of what does not fit, half may be done
+            if isinstance(error, InvalidCommit):
+                raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
+            raise
 
         if commit.retract:
             self._drop_turn()
@@ -107,7 +107,6 @@ class MemoryThread:
         first = self._next_event
         for draft in commit.checkpoints:
             header = draft.header
-            apply_patch(self.live, draft.patch)
             self._latest = self._checkpoints[header.id] = _Stored(header, draft.patch, token, first)
             if header.status in SETTLED:
                 self.settled = header.id
@@ -237,32 +236,6 @@ class MemoryThread:
     @staticmethod
     def _copied(entries: Entries) -> Entries:
         return {at: list(entry) if isinstance(entry, list) else entry for at, entry in entries.items()}
-
-
-def _fits(entries: Entries, checkpoints: Sequence[CheckpointDraft]) -> bool:
-    """True if the patches certainly fit, at a glance: what every superstep does. Otherwise they have to be planned to know."""
-    values: dict[tuple[str, str], bool] = {}  # whether an entry that an operation has touched is one value now
-    for draft in checkpoints:
-        if _ALWAYS.issuperset(map(type, draft.patch)) and draft is checkpoints[-1]:
-            return True
-        for op in draft.patch:
-            at = (op.section, op.name)
-            if type(op) is Set:
-                values[at] = True
-            elif type(op) is Unset:
-                values[at] = False
-            elif type(op) is not Append or (values[at] if at in values else at in entries and type(entries[at]) is bytes):
-                return False
-            else:
-                values[at] = False
-    return True
-
-
-def _shape(entries: Entries, section: str, name: str) -> Shape:
-    entry = entries.get((section, name))
-    if entry is None:
-        return MISSING
-    return len(entry) if isinstance(entry, list) else VALUE
 
 
 def _read(draft: EventDraft) -> EventDraft:

@@ -219,7 +219,7 @@ class Admission:
         if not execution.plan.nodes[entry.node].bookkeeping or held or config.durability is Durability.ON_EXIT:
             return None
         caller = asyncio.current_task()
-        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id, caller, running=set()).run()
+        results = await Superstep(execution, RunVoice(config, thread_id, run_id, birth_id), claim_id, caller, owned=True).run()
         if caller is not None and caller.cancelling():
             raise asyncio.CancelledError
         if results[0].ending is not Ending.COMPLETED:

@@ -13,6 +13,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
+
 from ..checkpoint import (
     Append,
     CheckpointDraft,
@@ -41,15 +43,12 @@ _QUIET_TURNS = 6
 fewer of them to end itself, and then its results ride with its checkpoint."""
 
 
-class _Batch:
+class _Batch(Struct, eq=False):
     """What goes into one commit."""
 
-    __slots__ = ("checkpoints", "events", "writes")
-
-    def __init__(self) -> None:
-        self.checkpoints: list[CheckpointDraft] = []
-        self.writes: list[PendingWrite] = []
-        self.events: list[EventDraft] = []
+    checkpoints: list[CheckpointDraft] = []
+    writes: list[PendingWrite] = []
+    events: list[EventDraft] = []
 
     def __bool__(self) -> bool:
         return bool(self.events or self.checkpoints or self.writes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from ._codec import plain
 from ._config import RunConfig
@@ -14,8 +15,7 @@ def _never() -> bool:
     return False
 
 
-@dataclass(slots=True, eq=False)
-class RunVoice:
+class RunVoice(Struct, eq=False):
     """What all tasks of a run share: where they are, whether it is being stopped, and who hears live progress."""
 
     config: RunConfig
@@ -25,7 +25,7 @@ class RunVoice:
     cancelled: Callable[[], bool] = _never
     progress: Callable[[RunContext, str, int, Any], None] | None = None
     followed: Callable[[], bool] = _never
-    active: dict[str, str] = field(default_factory=dict[str, str])
+    active: dict[str, str] = {}
     """task id -> node id of the calls under way."""
 
 

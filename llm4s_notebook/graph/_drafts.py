@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from ..checkpoint import CheckpointDraft, CheckpointHeader, CheckpointStatus, Clock, EventDraft, PatchOp, PendingWrite, RunEvent
 from . import _ids
@@ -20,8 +21,7 @@ _AT_ONCE: Mapping[str, datetime] = {}
 _OPEN = (CheckpointStatus.RUNNING, CheckpointStatus.SUSPENDED)
 
 
-@dataclass(slots=True)
-class Drafts:
+class Drafts(Struct, eq=False):
     """Makes the records of one run. An error is recorded by its class and place, never by its text (D22).
 
     `latest` is the id of the last checkpoint made, `number` its place on the thread.

@@ -150,6 +150,7 @@ class Run:
                 self._voice,
                 self._ledger.latest,
                 self._own,
+                owned=True,
                 recorded=self._recorded,
                 finished=self._finished if several else None,
                 running=self._control.running,

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, final
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from ..checkpoint import Append, PatchOp, Replace, Set, Truncate, Unset, Value
@@ -90,15 +91,12 @@ def read_slot(key: AnyKey, slot: Slot) -> Any:
     return key.codec.decode(_joined(slot.items))
 
 
-class ThreadState:
+class ThreadState(Struct, eq=False):
     """A read-only snapshot of a thread's values (R1.17)."""
 
-    __slots__ = ("_keys", "_read", "_slots")
-
-    def __init__(self, keys: Mapping[str, AnyKey], slots: Slots) -> None:
-        self._keys = keys
-        self._slots = slots
-        self._read: dict[str, Any] = {}
+    _keys: Mapping[str, AnyKey]
+    _slots: Slots
+    _read: dict[str, Any] = {}
 
     def __getitem__(self, key: StateKey[A, Any]) -> A:
         """The stored value, or the key's initial one. Raises: UnknownStateKey for a key the graph does not have."""
@@ -137,19 +135,16 @@ class Write(Value, frozen=True, gc=True):
     value: Any = None
 
 
-class Applied:
+class Applied(Struct, eq=False):
     """New slots, the operations that bring a store there, and where updates went that are list items now.
 
     `placed` maps the index of a write to the index of the item it became; `added` maps a key to its new items' texts by index.
     """
 
-    __slots__ = ("added", "patch", "placed", "slots")
-
-    def __init__(self, slots: dict[str, Slot]) -> None:
-        self.slots = slots
-        self.patch: list[PatchOp] = []
-        self.placed: dict[int, int] = {}
-        self.added: dict[str, Mapping[int, bytes]] = {}
+    slots: dict[str, Slot]
+    patch: list[PatchOp] = []
+    placed: dict[int, int] = {}
+    added: dict[str, Mapping[int, bytes]] = {}
 
 
 def apply_writes(keys: Mapping[str, AnyKey], slots: Slots, writes: Sequence[Write]) -> Applied:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from msgspec import Struct
+
 from ..errors import InvalidRoute
 from ._breakpoint import held_before
 from ._check import check_result, failure_of, route_problems
@@ -26,7 +28,6 @@ from ._plan import NodeSpec
 from ._siblings import Siblings
 from ._state import ThreadState
 
-_NOTHING_RECORDED: Mapping[str, TaskResult] = {}
 _NO_CONTEXT: Final = RunContext(RunVoice(RunConfig()), "", "", "", 0)
 _NO_STATE: Final = ThreadState({}, {})
 """For functions that have no parameter for it."""
@@ -40,50 +41,25 @@ def _workers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="llm4s-node")
 
 
-class Superstep:
+class Superstep(Struct, eq=False):
     """One superstep's tasks. `results` fills while they run and stays readable when `run` was cancelled.
 
     `own` is the caller's asyncio task, in which a single task runs; None where there is none, and then it cannot be stopped.
-    `recorded` are results that need no running (R8.10). `finished` hears of each result of a superstep of several tasks.
-    `running` holds the asyncio tasks that a stop has to cancel; it is given where the caller's asyncio task is the run's own.
+    `owned` says that this is the run's own. `recorded` are results that need no running (R8.10). `finished` hears of each result of a
+    superstep of several tasks. `running` holds the asyncio tasks that a stop has to cancel.
     """
 
-    __slots__ = (
-        "_checkpoint_id",
-        "_crash",
-        "_finished",
-        "_own",
-        "_owned",
-        "_recorded",
-        "_running",
-        "_siblings",
-        "_voice",
-        "execution",
-        "results",
-    )
-
-    def __init__(
-        self,
-        execution: Execution,
-        voice: RunVoice,
-        checkpoint_id: str,
-        own: asyncio.Task[Any] | None,
-        *,
-        recorded: Mapping[str, TaskResult] = _NOTHING_RECORDED,
-        finished: Callable[[TaskResult], None] | None = None,
-        running: set[asyncio.Task[Any]] | None = None,
-    ) -> None:
-        self.execution = execution
-        self.results: dict[str, TaskResult] = {}
-        self._voice = voice
-        self._checkpoint_id = checkpoint_id
-        self._own = own
-        self._recorded = recorded
-        self._finished = finished
-        self._running: set[asyncio.Task[Any]] = set() if running is None else running
-        self._owned = running is not None
-        self._siblings: Siblings | None = None
-        self._crash: BaseException | None = None
+    execution: Execution
+    voice: RunVoice
+    checkpoint_id: str
+    own: asyncio.Task[Any] | None
+    owned: bool = False
+    recorded: Mapping[str, TaskResult] = {}
+    finished: Callable[[TaskResult], None] | None = None
+    running: set[asyncio.Task[Any]] = set()
+    results: dict[str, TaskResult] = {}
+    _siblings: Siblings | None = None
+    _crash: BaseException | None = None
 
     async def run(self) -> list[TaskResult]:
         """Run what has to run; results in frontier order whatever finished first (R3.2).
@@ -94,18 +70,18 @@ class Superstep:
         frontier = self.execution.frontier
         if len(frontier) == 1:
             [task] = frontier
-            usual = not self._recorded and task.replay is None and not self._voice.config.interrupt_before
+            usual = not self.recorded and task.replay is None and not self.voice.config.interrupt_before
             if usual or not self._settled(task):
                 self.results[task.id] = await self._alone(task)
             return [self.results[task.id]]
-        all_run = not self._recorded and not self._voice.config.interrupt_before
+        all_run = not self.recorded and not self.voice.config.interrupt_before
         due = [task for task in frontier if (all_run and task.replay is None) or not self._settled(task)]
         if len(due) == 1:
             [task] = due
             self.results[task.id] = await self._alone(task)
         elif due:
-            limit = self._voice.config.budgets.max_concurrency
-            self._siblings = Siblings(due, limit, self._running, self._one, self._never_ran)
+            limit = self.voice.config.budgets.max_concurrency
+            self._siblings = Siblings(due, limit, self.running, self._one, self._never_ran)
             try:
                 await self._siblings.run()
             finally:
@@ -121,11 +97,11 @@ class Superstep:
 
     def _settled(self, task: Task) -> bool:
         """Results that need no call: recorded ones, replays, and tasks held before they run (R5.30)."""
-        if task.id in self._recorded:
-            self.results[task.id] = self._recorded[task.id]
+        if task.id in self.recorded:
+            self.results[task.id] = self.recorded[task.id]
         elif task.replay is not None:
             self.results[task.id] = self._replay(task)
-        elif self._voice.config.interrupt_before and held_before(task, self._voice.config):
+        elif self.voice.config.interrupt_before and held_before(task, self.voice.config):
             self.results[task.id] = TaskResult(task, Ending.HELD)
         else:
             return False
@@ -140,19 +116,19 @@ class Superstep:
         return TaskResult(task, Ending.COMPLETED, routes=routes)
 
     async def _alone(self, task: Task) -> TaskResult:
-        own = self._own
+        own = self.own
         if own is None:
             return await self._attempt(task)
         asked = own.cancelling()
-        self._running.add(own)
+        self.running.add(own)
         try:
             result = await self._attempt(task)
         finally:
-            self._running.discard(own)
+            self.running.discard(own)
         if own.cancelling() <= asked:
             return result
         # what is asked of a task that is the caller's may have been asked by anybody, and is not ours to forget
-        cancelled = not self._owned or await self._cancelled(own, asked)
+        cancelled = not self.owned or await self._cancelled(own, asked)
         return TaskResult(task, Ending.CANCELLED) if cancelled else result
 
     async def _one(self, task: Task) -> None:
@@ -161,7 +137,7 @@ class Superstep:
         assert siblings is not None
         siblings.unseen.pop(id, None)
         try:
-            if self._voice.cancelled():
+            if self.voice.cancelled():
                 self._never_ran(task)
                 return
             try:
@@ -173,8 +149,8 @@ class Superstep:
             if own is not None and own.cancelling() and await self._cancelled(own, 0):
                 result = TaskResult(task, Ending.CANCELLED)
             self.results[id] = result
-            if self._finished is not None:
-                self._finished(result)
+            if self.finished is not None:
+                self.finished(result)
         finally:
             siblings.ended()
 
@@ -198,14 +174,14 @@ class Superstep:
         return self._stopped()
 
     def _stopped(self) -> bool:
-        return self._voice.cancelled() or (self._siblings is not None and self._siblings.interrupted)
+        return self.voice.cancelled() or (self._siblings is not None and self._siblings.interrupted)
 
     async def _attempt(self, task: Task) -> TaskResult:
         """One call of the task's node, and its checked result."""
-        execution, voice, id, node = self.execution, self._voice, task.id, task.node
+        execution, voice, id, node = self.execution, self.voice, task.id, task.node
         plan = execution.plan
         spec = plan.nodes[node]
-        context = RunContext(voice, self._checkpoint_id, id, node, execution.superstep) if spec.takes_context else _NO_CONTEXT
+        context = RunContext(voice, self.checkpoint_id, id, node, execution.superstep) if spec.takes_context else _NO_CONTEXT
         voice.active[id] = node
         try:
             given = None if spec.codec.unit else spec.codec.decode(task.input)

@@ -128,7 +128,7 @@ def test_where_the_loop_cannot_be_waited_in_it_says_which_call_to_use():
 
 
 def test_an_interrupt_while_waiting_cancels_the_turn():
-    """D2: an interrupted script leaves the thread for recover."""
+    """D2: an interrupted script leaves the thread for recover, also where the signal comes a moment before it falls asleep."""
     told = _in_a_process(
         """
         import asyncio, json, os, signal, threading
@@ -151,7 +151,7 @@ def test_an_interrupt_while_waiting_cancels_the_turn():
 
         def interrupt():
             entered.wait(20)
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.pthread_kill(threading.get_ident(), signal.SIGINT)  # which wakes no other thread
 
         threading.Thread(target=interrupt, daemon=True).start()
         try:

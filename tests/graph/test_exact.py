@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer, TypeAdapter, field_validator
 
 from llm4s_notebook.errors import EncodeError
 from llm4s_notebook.graph._codec import Codec
-from llm4s_notebook.graph._exact import FROZEN, exact_kinds
+from llm4s_notebook.graph._exact import FROZEN, INEXACT, WHOLE, exact_kinds
 from llm4s_notebook.models import AssistantMessage, FrozenDict, FrozenList, Message, ToolCall, freeze
 
 
@@ -148,6 +148,29 @@ def test_a_value_with_a_part_that_can_be_changed_is_read_back_wherever_it_comes_
     value = Home((), None, note)
     codec = Codec[Any](Home)
     assert codec.settle(value, kept=FROZEN)[1] is not value
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    of: str | None
+    more: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    of: int
+    more: tuple[int, ...]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [((Texts, "a", ("b",)), (Numbers, 1, (2,))), ((Numbers, 1, (2,)), (Texts, "a", ("b",)))])
+def test_classes_whose_fields_have_the_same_names_are_told_apart(right: tuple[Any, Any, Any], wrong: tuple[Any, Any, Any]) -> None:
+    """D4: each field is checked against the types declared in its own class, by itself and in what it holds."""
+    declared, of, more = right
+    check = exact_kinds(TypeAdapter(declared).core_schema)[declared]
+    assert check is not None
+    assert check(declared(of, more)) == WHOLE
+    for made in (declared(wrong[1], more), declared(of, wrong[2]), declared(True, more), declared(of, (*more, True))):
+        assert check(made) == INEXACT
 
 
 def _parts(value: Any) -> set[int]:

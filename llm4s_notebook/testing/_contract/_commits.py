@@ -195,6 +195,14 @@ class CommitTests(StoreTests):
             "an append to a value": Commit(
                 token=token, checkpoints=(draft(clock, 2, "run/1", Append("state", "a", (b"1",))),), events=good
             ),
+            "a fault behind changes that fit": Commit(
+                token=token,
+                checkpoints=(
+                    draft(clock, 2, "run/1", Append("state", "m", (b"2",)), Replace("state", "m", 0, b"0"), Unset("state", "a")),
+                    draft(clock, 3, "run/2", Set("state", "b", b"1"), Truncate("state", "m", 1), Truncate("state", "m", 2)),
+                ),
+                events=good,
+            ),
             "a replacement of nothing": Commit(
                 token=token,
                 checkpoints=(two, draft(clock, 3, "run/2", Replace("state", "m", 1, b"1"))),
