@@ -131,7 +131,7 @@ class GraphRuntime:
 
         Raises: ConfigError; CheckpointNotFound.
         """
-        if limit < 1:
+        if type(limit) is not int or limit < 1:
             raise ConfigError(field="limit", problems=[f"limit is {limit!r}, and must be 1 or more"])
         return await self.checkpointer.history(thread_id, before, limit)
 
@@ -294,8 +294,21 @@ class GraphRuntime:
                 self._held.popitem(last=False)
 
     async def _alone(self, thread_id: str, change: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Make a change to a thread outside runs. Raises: ThreadBusy."""
+        """Make a change to a thread outside runs, in a task of its own: a caller that is cancelled waits for it, and leaves no claim.
+
+        Raises: ThreadBusy, and what the change raises.
+        """
         place, left = self._places.take(thread_id)
+        place.task = task = place.loop.create_task(self._changed(thread_id, place, left, change), name=f"change of thread {thread_id}")
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await _insist(asyncio.wait([task]))
+            if not task.cancelled():
+                task.exception()  # of no interest to who was cancelled
+            raise
+
+    async def _changed(self, thread_id: str, place: Place, left: Lease | None, change: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:
             await self._clear(thread_id, left)
             return await change()
