@@ -128,9 +128,10 @@ class KeepingTests(StoreTests):
         with pytest.raises(ConfigError) as caught:
             await store.prune("t", RetentionPolicy(max_age=bad, max_checkpoints=bad, max_events=bad))
         assert [one.split()[0] for one in caught.value.problems] == ["max_age", "max_checkpoints", "max_events"]
-        for name in ("max_checkpoints", "max_events"):
+        half: Any = 1.5
+        for policy in (RetentionPolicy(max_checkpoints=half), RetentionPolicy(max_events=half)):
             with pytest.raises(ConfigError):
-                await store.prune("t", RetentionPolicy(**{name: 1.5}))
+                await store.prune("t", policy)
         assert len(await store.history("t")) == 2
 
     async def test_an_age_longer_than_the_calendar_keeps_everything(self, store: Checkpointer, clock: ManualClock) -> None:

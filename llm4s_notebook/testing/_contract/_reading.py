@@ -177,6 +177,8 @@ class ReadingTests(StoreTests):
         await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 1),), events=(event(clock), event(clock))))
         for bad in (1.5, "1", None, True):
             given: Any = bad
+            status: Any = "Sleeping" if bad is None else bad
+            before: Any = 5 if bad is None else bad
             for call in (
                 lambda given=given: store.events_after("t", given),
                 lambda given=given: store.wait_events_after("t", given, timeout=0),
@@ -185,11 +187,11 @@ class ReadingTests(StoreTests):
                 with pytest.raises(ConfigError):
                     await call()
             with pytest.raises(ConfigError) as caught:
-                await store.threads(status=given or "Sleeping")
+                await store.threads(status=status)
             assert caught.value.field == "status"
             assert await store.checkpoint("t", given) is None
             with pytest.raises(CheckpointNotFound):
-                await store.history("t", before=given if given is not None else 5)
+                await store.history("t", before=before)
         assert [one.sequence for one in await store.events_after("t", -(10**30))] == [1, 2]
         assert await store.events_after("t", 10**30) == []
         named: Any = "Running"
