@@ -132,6 +132,22 @@ async def test_a_token_that_is_not_the_last_one_is_found_out(tmp_path: Path) -> 
         assert (await store.head("t")).claim is None
 
 
+async def test_a_file_that_is_removed_under_its_store_takes_no_more_runs(tmp_path: Path) -> None:
+    """6.8, R6.28: nothing is said to be durable in a file that nobody can open any more; opened again, it is a new one."""
+    file = tmp_path / "t.db"
+    async with SqliteCheckpointer(file, clock=clock) as store:
+        await store.claim_and_commit("t", "run", 30, Commit(token=0, checkpoints=(draft(clock, 1),), release=True))
+        for name in os.listdir(tmp_path):
+            os.unlink(tmp_path / name)
+        for call in (
+            lambda: store.claim("t", "run", 30),
+            lambda: store.claim_and_commit("u", "run", 30, Commit(token=0, checkpoints=(draft(clock, 1, thread="u"),))),
+        ):
+            with pytest.raises(StoreUnavailable, match="was removed"):
+                await call()
+    await used(file)
+
+
 async def used_again(file: Path) -> None:
     async with SqliteCheckpointer(file, clock=clock) as store:
         await store.release("t", (await store.claim("t", "run", 30)).token)

@@ -22,7 +22,7 @@ from ._open import Synchronous, check_place, settings
 from ._process import this_process
 from ._read import Reading
 from ._thread_row import ThreadRow
-from ._trouble import forked
+from ._trouble import forked, gone
 from ._writer import Writer
 
 T = TypeVar("T")
@@ -99,6 +99,8 @@ class SqliteCheckpointer:
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
+            if not os.access(self._settings.path, os.F_OK):  # the system would let us write on, to a file that nobody can open
+                raise gone(self._settings.path)
             wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process, self._last_token)
             granted, row, first = _change.claim(connection, self._writer.known(thread_id), thread_id, wanted, commit)
             self._last_token = granted.token
