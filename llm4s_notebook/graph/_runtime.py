@@ -69,12 +69,12 @@ class GraphRuntime:
         self._lock = threading.Lock()
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
-        self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
+        self._unfreed: dict[str, int] = {}  # claims that nobody needs any more, left in a store that failed when they were to be freed
         self._standing = Standing(checkpointer, self._held.get)
-        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish)
+        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish, self._give_back)
         # a store that shares transactions between runs that begin together is told of one before its claim is there
         self._expecting: Callable[[str], object] | None = getattr(checkpointer, "expecting", None)
-        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
+        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish, self._give_back)
 
     @classmethod
     def in_memory(cls) -> GraphRuntime:
@@ -270,6 +270,14 @@ class GraphRuntime:
         self._hub.wake(thread_id)
         if failure is not None and not isinstance(failure, Exception):
             raise failure
+
+    async def _give_back(self, thread_id: str, token: int) -> None:
+        """Free a claim that came to nothing; one that the store does not take back is freed before the next call on the thread (R4.19)."""
+        try:
+            await self.checkpointer.release(thread_id, token)
+        except Exception:  # the store failed already, and says so
+            with self._lock:
+                self._unfreed[thread_id] = token
 
     async def _clear(self, thread_id: str, left: Lease | None) -> None:
         """Free the claim of a run that died with its loop, or that its store did not take back; the thread is there to be recovered."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Claim
-from llm4s_notebook.errors import CheckpointNotFound, ConfigError
+from llm4s_notebook.errors import CheckpointNotFound, CheckpointWriteFailed, ConfigError, NodeFailed, StoreUnavailable
 from llm4s_notebook.graph import ClaimPolicy, Command, GraphRuntime
 
 from .graphs import ITEMS, Another, Fan, fan, ids, output
@@ -89,6 +89,52 @@ async def test_a_change_that_fails_after_its_caller_was_cancelled_is_nobodys(
     assert await failing.latest("t") == before
     assert (await failing.head("t")).claim is None
     assert ids(await runtime.pending("t", made.graph)) == ["1.0"]
+
+
+RECOVERS = "recover"
+
+
+@pytest.mark.parametrize("change", [*CHANGES, RECOVERS])
+async def test_a_store_that_fails_behind_the_claim_does_not_keep_the_thread_busy(
+    failing: FailingStore | FailingFile, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """R4.19, R4.22, R6.33, R6.35: what was refused is done when it is asked again of the mended store, not when a lease has run out."""
+    failing.keeps_claims = True
+    runtime, made = GraphRuntime(failing), fan()
+    if change == RECOVERS:
+        made.failing.add("b")
+        with pytest.raises(NodeFailed):
+            await runtime.run("t", made.graph, ["a", "b"])
+    else:
+        await runtime.run("t", made.graph, ["ask"])
+    before = await failing.latest("t")
+    at = before.checkpoint.id if before else ""
+    claim, delete = failing.claim, failing.delete_thread
+
+    async def last(thread_id: str, holder: str, ttl: float) -> Claim:
+        granted = await claim(thread_id, holder, ttl)
+        failing.dead = True
+        return granted
+
+    async def refused(thread_id: str) -> None:
+        failing._check()
+        await delete(thread_id)
+
+    monkeypatch.setattr(failing, "claim", last)
+    monkeypatch.setattr(failing, "delete_thread", refused)
+
+    async def ask() -> object:
+        if change == RECOVERS:
+            return output(await (await runtime.recover("t", made.graph)))
+        return await CHANGES[change](runtime, made, at)
+
+    with pytest.raises(CheckpointWriteFailed if change == RECOVERS else StoreUnavailable, match="the disk is gone"):
+        await ask()
+    assert await failing.latest("t") == before
+    monkeypatch.undo()
+    failing.dead = False
+    assert await ask() == (["planned", "A", "B", "summ"] if change == RECOVERS else (await failing.head("t")).checkpoint_id)
+    assert (await failing.head("t")).claim is None
 
 
 async def test_changes_of_what_is_no_checkpoint_are_refused(runtime: GraphRuntime, another: Another) -> None:
