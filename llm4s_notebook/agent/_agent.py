@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
+from ..graph._given import several
 from ..models import ChatClient, Message, SystemMessage, conversation_problems, is_blank
 from ._abandon import abandon_turn
 from ._argument_faults import ArgumentFault
@@ -22,7 +23,7 @@ from ._lineage import is_open, trace
 from ._listening import Listening
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
-from ._plain_settings import plain_problems, several
+from ._plain_settings import plain_problems
 from ._read import Reader, schemas_of
 from ._rebuild import agents_of, rebuilt
 from ._refusals import StoredVersion, explained, naming
@@ -387,9 +388,10 @@ class Agent:
 
 
 def _several(field: str, given: Any, problems: Problems, *one_of: type) -> tuple[Any, ...]:
-    found, problem = several(given, *one_of)
-    problems.add(field, [] if problem is None else [problem])
-    return tuple(found)
+    found: list[str] = []
+    many = several(given, one_of, field, found)
+    problems.add(field, found)
+    return many
 
 
 def _steps(field: str, given: Iterable[AgentNode] | AgentNode, problems: Problems) -> tuple[AgentNode, ...]:

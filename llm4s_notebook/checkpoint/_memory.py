@@ -11,7 +11,7 @@ from ..errors import CheckpointNotFound, StaleClaim, StoreUnavailable, ThreadBus
 from ._clock import Clock, SystemClock
 from ._event import EventRecord, numbered
 from ._memory_thread import MemoryThread
-from ._rules import check_claimed, check_limit, check_policy, check_ttl
+from ._rules import check_claimed, check_limit, check_policy, check_ttl, checked_sequence, checked_status
 from ._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
 from ._watch import Watchers, woken
 
@@ -164,6 +164,7 @@ class InMemoryCheckpointer:
     async def events_after(self, thread_id: str, sequence: int, limit: int = 1000) -> list[EventRecord]:
         """Events numbered above `sequence` (R6.13). Raises: ConfigError, ReplayUnavailable."""
         check_limit(limit)
+        sequence = checked_sequence(sequence)
         with self._lock:
             self._check_open()
             thread = self._threads.get(thread_id)
@@ -183,6 +184,7 @@ class InMemoryCheckpointer:
     async def threads(self, *, status: CheckpointStatus | None = None, limit: int = 100, after: str | None = None) -> list[ThreadSummary]:
         """Newest first, starting behind thread `after`. Raises: ConfigError, ThreadNotFound."""
         check_limit(limit)
+        status = checked_status(status)
         with self._lock:
             self._check_open()
             placed = [
@@ -208,7 +210,8 @@ class InMemoryCheckpointer:
     # -- keeping house -----------------------------------------------------------------------------------------------
 
     async def compact_events(self, thread_id: str, before: int) -> int:
-        """Drop events numbered below `before`; returns the floor (R6.15)."""
+        """Drop events numbered below `before`; returns the floor (R6.15). Raises: ConfigError."""
+        before = checked_sequence(before, "before")
         with self._lock:
             self._check_open()
             thread = self._threads.get(thread_id)

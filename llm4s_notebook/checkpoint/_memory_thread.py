@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 from ..errors import CheckpointNotFound, InvalidCommit, ReplayUnavailable
 from ._event import Custom, EventDraft, EventRecord
 from ._patch import Entries, PatchOp, apply_patch
-from ._rules import check_commit, check_format
+from ._rules import check_commit, check_format, oldest_kept
 from ._types import (
     SETTLED,
     Checkpoint,
@@ -148,7 +148,7 @@ class MemoryThread(Struct, eq=False):
         """Keep the latest checkpoint, the newest settled one (the base of a retraction), and what the policy keeps (R6.37)."""
         stored = list(self._checkpoints.values())
         newest = len(stored) - (policy.max_checkpoints if policy.max_checkpoints is not None else len(stored))
-        oldest_time = now - timedelta(seconds=policy.max_age) if policy.max_age is not None else None
+        oldest_time = oldest_kept(policy, now)
         kept: dict[str, _Stored] = {}
         root: Entries = {}
         pending: list[PatchOp] = []

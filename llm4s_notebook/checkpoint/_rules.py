@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
 
 from ..errors import CheckpointConflict, ConfigError, InvalidCommit, StaleClaim, UnsupportedCheckpointFormat
-from ._types import FORMAT_VERSION, Commit, RetentionPolicy
+from ._types import FORMAT_VERSION, CheckpointStatus, Commit, RetentionPolicy
+
+_LONGEST: Final = 10**9  # seconds, some 31 years: a lease that ends behind the calendar's last day is none
+_OLDEST: Final = 6 * 10**10  # seconds, back to the calendar's second century
 
 
 def check_claimed(thread_id: str, token: int, current: int | None) -> None:
@@ -70,19 +75,56 @@ def check_format(found: object) -> None:
 
 def check_ttl(ttl: float) -> None:
     """Raises: ConfigError unless a lease of `ttl` seconds can be granted."""
-    if not math.isfinite(ttl) or ttl <= 0:
-        raise ConfigError(field="ttl", problems=[f"a lease lasts a positive number of seconds, not {ttl!r}"])
+    if not (_number(ttl) and 0 < ttl <= _LONGEST):
+        raise ConfigError(field="ttl", problems=[f"a lease lasts a positive number of seconds up to {_LONGEST}, not {ttl!r}"])
 
 
 def check_limit(limit: int) -> None:
     """Raises: ConfigError for a page of less than one (R6.31)."""
-    if limit < 1:
+    if not _whole(limit) or limit < 1:
         raise ConfigError(field="limit", problems=[f"a page has at least 1 item, not {limit!r}"])
 
 
+def checked_sequence(sequence: int, field: str = "sequence") -> int:
+    """The number of an event as it is looked for: there is none below 1. Raises: ConfigError for what is no whole number."""
+    if not _whole(sequence):
+        raise ConfigError(field=field, problems=[f"events are numbered 1, 2, 3 and so on, not {sequence!r}"])
+    return max(sequence, 0)
+
+
+def checked_status(status: CheckpointStatus | None) -> CheckpointStatus | None:
+    """The status; its text stands for it. Raises: ConfigError for any other."""
+    if status is None or type(status) is CheckpointStatus:
+        return status
+    try:
+        return CheckpointStatus(status)
+    except ValueError as error:
+        raise ConfigError(field="status", problems=[f"one of {', '.join(CheckpointStatus)}, not {status!r}"]) from error
+
+
 def check_policy(policy: RetentionPolicy) -> None:
-    """Raises: ConfigError naming every negative number of the policy."""
-    given = {"max_age": policy.max_age, "max_checkpoints": policy.max_checkpoints, "max_events": policy.max_events}
-    problems = [f"{name} is {value!r}, below zero" for name, value in given.items() if value is not None and not value >= 0]
+    """Raises: ConfigError naming every part of the policy that is no number from 0 up."""
+    age, counts = policy.max_age, {"max_checkpoints": policy.max_checkpoints, "max_events": policy.max_events}
+    problems: list[str] = []
+    if age is not None and not (_number(age) and math.isfinite(age) and age >= 0):
+        problems.append(f"max_age is {age!r}, and must be a number of seconds from 0 up")
+    problems += [
+        f"{name} is {count!r}, and must be a whole number from 0 up"
+        for name, count in counts.items()
+        if count is not None and not (_whole(count) and count >= 0)
+    ]
     if problems:
         raise ConfigError(field="policy", problems=problems)
+
+
+def oldest_kept(policy: RetentionPolicy, now: datetime) -> datetime | None:
+    """What was made before that is too old for the policy, which was checked; None if nothing is."""
+    return None if policy.max_age is None else now - timedelta(seconds=min(policy.max_age, _OLDEST))
+
+
+def _number(given: object) -> bool:
+    return isinstance(given, (int, float)) and not isinstance(given, bool)
+
+
+def _whole(given: object) -> bool:
+    return isinstance(given, int) and not isinstance(given, bool)

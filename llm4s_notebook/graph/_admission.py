@@ -42,6 +42,7 @@ from ._context import RunVoice
 from ._drafts import Drafts
 from ._execution import Execution, Task
 from ._frontier import Advance, advance, answered
+from ._history import GiveBack
 from ._interrupt import continuations, given_answers
 from ._journal import journal_of
 from ._outcome import Ending, TaskResult
@@ -55,7 +56,7 @@ AnyGraph = CompiledGraph[Any, Any]
 
 
 class Admission:
-    """Admits runs to one store. `publish` is told the claim's events."""
+    """Admits runs to one store. `publish` is told the claim's events; `give_back` frees a claim that came to nothing."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Admission:
         new_id: Callable[[], str],
         standing: Standing,
         publish: Callable[[str, Iterable[EventRecord]], None],
+        give_back: GiveBack,
     ) -> None:
         self._checkpointer = checkpointer
         self._claims = claims
@@ -72,6 +74,7 @@ class Admission:
         self._new_id = new_id
         self._standing = standing
         self._publish = publish
+        self._give_back = give_back
 
     # -- the three ways in -------------------------------------------------------------------------------------------
 
@@ -198,7 +201,7 @@ class Admission:
             told = drafts.event(events.RunRecovered(before.id, config.principal), draft.header.id)
             records = await self._commit_claim(thread_id, claim, draft, carried, told)
         except BaseException:
-            await self._release(thread_id, claim)
+            await self._give_back(thread_id, claim.token)
             raise
         opening = records[0].sequence or 1
         self._publish(thread_id, records)
@@ -273,9 +276,3 @@ class Admission:
             raise ThreadBusy(thread_id=thread_id, checkpoint_id=error.actual) from error
         except Exception as error:
             raise CheckpointWriteFailed(cause=error) from error
-
-    async def _release(self, thread_id: str, claim: Claim) -> None:
-        try:
-            await self._checkpointer.release(thread_id, claim.token)
-        except Exception:  # the store failed already, and says so
-            return

@@ -13,6 +13,8 @@ from ..errors import InvalidGraph
 from ._call import Signature, read_signature
 from ._codec import Codec, Migrations, encode_json
 from ._compiled import CompiledGraph
+from ._config import text_problem
+from ._given import schema_problems, several, usable_id
 from ._key import StateKey
 from ._plan import DynamicJoinSpec, NodeSpec, Plan, StaticJoinSpec
 from ._refs import DynamicJoin, NodeRef, Owner, ResumeRef, StaticJoin
@@ -43,7 +45,6 @@ class GraphBuilder:
         """Begin a graph. `version` names its behaviour (R1.36); `parts` may give a digest of each thing the version is made of (D14)."""
         self.id = id
         self.version = version
-        self._parts = dict(parts or {})
         self._owner = Owner(id)
         self._refs: dict[str, AnyRef] = {}
         self._implemented: dict[str, _Implemented] = {}
@@ -53,6 +54,7 @@ class GraphBuilder:
         self._joins: list[str] = []
         self._keys: list[AnyKey] = []
         self._problems: list[str] = []
+        self._parts = self._read_parts({} if parts is None else parts)
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 
@@ -73,6 +75,7 @@ class GraphBuilder:
         effects and calls nobody (D18); `version` and `migrations` are those of the input's schema.
         """
         names = _caller_names()
+        id = usable_id(id, "a node's id", self._problems)
 
         def decorate(function: Callable[..., Any]) -> NodeRef[Any]:
             signature = read_signature(function, names)
@@ -85,12 +88,16 @@ class GraphBuilder:
 
     def declare(self, id: str, *, input: Any = types.NoneType, version: int = 1, migrations: Migrations = _NO_STEPS) -> NodeRef[Any]:
         """A handle to route to before the node is implemented, as cycles need (R2.4)."""
+        id = usable_id(id, "a node's id", self._problems)
         return self._declare(NodeRef(id, self._owner, self._codec(id, input, version, migrations)))
 
     def declare_resume(
         self, id: str, *, question: type[Q], answer: type[Ans], version: int = 1, migrations: Migrations = _NO_STEPS
     ) -> ResumeRef[Q, Ans]:
         """A handle to suspend to; its node receives `Resumed(question, answer)` (R1.25). `version` is the question's schema."""
+        id = usable_id(id, "a node's id", self._problems)
+        if not self._fits(id, version, migrations):
+            version, migrations = 1, _NO_STEPS
         try:
             ref: ResumeRef[Q, Ans] = ResumeRef(id, self._owner, question, answer, version=version, migrations=migrations)
         except Exception as error:
@@ -119,13 +126,13 @@ class GraphBuilder:
 
     def static_join(self, id: str, sources: Iterable[NodeRef[Any]] | NodeRef[Any], target: NodeRef[Any]) -> StaticJoin:
         """`target` runs each time all `sources` have completed (R3.10)."""
-        self._join(id)
-        self._static.setdefault(id, ((sources,) if isinstance(sources, (NodeRef, str)) else tuple(sources), target))
+        id = self._join(id)
+        self._static.setdefault(id, (several(sources, (NodeRef, str), f"the sources of join '{id}'", self._problems), target))
         return StaticJoin(id, self._owner)
 
     def dynamic_join(self, id: str, target: NodeRef[Any]) -> DynamicJoin:
         """`target` runs once per fan-out, when the last child is done (R3.11)."""
-        self._join(id)
+        id = self._join(id)
         self._dynamic.setdefault(id, target)
         return DynamicJoin(id, self._owner)
 
@@ -141,8 +148,13 @@ class GraphBuilder:
         Raises: InvalidGraph with every problem of R2.2.
         """
         problems = list(self._problems)
+        for what, text in (("the graph id", self.id), ("the graph version", self.version)):
+            problem = text_problem(what, text)
+            problems += [problem] if problem is not None else []
         if not self.id:
             problems.append("the graph id is empty")
+        if not callable(output):
+            problems.append(f"the output is {output!r}, which cannot be called")
         if "" in self._refs:
             problems.append("a node id is empty")
         if "" in self._joins:
@@ -252,24 +264,41 @@ class GraphBuilder:
             self._problems.append(f"node '{ref.id}' is implemented twice")
             return
         self._problems.extend(f"node '{ref.id}': {problem}" for problem in signature.problems)
-        targets = (routes,) if isinstance(routes, (NodeRef, DynamicJoin, str)) else tuple(routes)
+        targets = several(routes, (NodeRef, DynamicJoin, str), f"node '{ref.id}': its routes", self._problems)
         for one in targets:
             if not isinstance(one, (NodeRef, DynamicJoin)):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
                 self._problems.append(f"node '{ref.id}': route {one!r} is no handle")
-        keys = (writes,) if isinstance(writes, (StateKey, str)) else tuple(writes)
+        keys = several(writes, (StateKey, str), f"node '{ref.id}': what it writes", self._problems)
         self._implemented[ref.id] = _Implemented(signature, keys, tuple(map(_id_of, targets)), bookkeeping)
 
     def _codec(self, id: str, declared: Any, version: int, migrations: Migrations) -> Codec[Any]:
+        if not self._fits(id, version, migrations):
+            return Codec(Any)
         try:
             return Codec(declared, version=version, migrations=migrations)
         except Exception as error:
             self._problems.append(f"node '{id}': pydantic cannot handle its input type: {_short(error)}")
             return Codec(Any)
 
-    def _join(self, id: str) -> None:
+    def _read_parts(self, parts: object) -> dict[str, str]:
+        if not isinstance(parts, Mapping):
+            self._problems.append(f"the graph's parts are {parts!r}, and must be a mapping from a name to a digest")
+            return {}
+        name, digest = "the name of a part", "the digest of a part"
+        given = cast(Mapping[object, object], parts).items()
+        return {usable_id(one, name, self._problems): usable_id(value, digest, self._problems) for one, value in given}
+
+    def _fits(self, id: str, version: int, migrations: Migrations) -> bool:
+        found = schema_problems(version, migrations)
+        self._problems.extend(f"node '{id}': {problem}" for problem in found)
+        return not found
+
+    def _join(self, id: str) -> str:
+        id = usable_id(id, "a join's id", self._problems)
         if id in self._joins:
             self._problems.append(f"join id '{id}' is declared twice")
         self._joins.append(id)
+        return id
 
 
 def _caller_names() -> Mapping[str, Any]:

@@ -46,10 +46,14 @@ def check_result(plan: Plan, spec: NodeSpec, task: Task, returned: object, conte
         question, emitted = target.question.encode(suspend.question), context.emitted
         return TaskResult(task, SUSPENDED, writes, (), target.id, question, None, tuple(emitted) if emitted else ())
     if isinstance(returned, Block):
+        if not isinstance(returned.error, Exception):
+            raise TypeError(f"Block takes the exception that ends the turn, not {returned.error!r}")
         _no_routes(returned.update, "Block")
         writes = bind_writes(spec, task.id, returned.update.updates)
         return TaskResult(task, BLOCKED, writes, error=returned.error, emitted=tuple(context.emitted))
     if isinstance(returned, Fail):
+        if not isinstance(returned.error, BaseException):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+            raise TypeError(f"Fail takes an exception, not {returned.error!r}")
         raise returned.error
     raise TypeError(f"a node returns Command, Suspend, Fail, Block or None, not {type(returned).__name__}")
 

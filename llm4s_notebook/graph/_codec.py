@@ -7,7 +7,7 @@ import re
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec.json
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
@@ -23,6 +23,13 @@ NULL = b"null"
 _MOST_DIGITS = 4300  # of a number that Python reads
 _FLAT = 100  # objects and arrays in a text: with fewer it cannot be too deep to be read
 _write = msgspec.json.Encoder().encode  # of exact values only, where its text is pydantic's, in a fifth of the time
+DEEPEST: Final = 180
+"""How deep objects and arrays of a value may lie in each other: a record or a list around it, which is read with it, is a few deeper, and
+what is more than 200 deep cannot be read."""
+_DEEP: Final = 2 * DEEPEST  # bytes: a shorter text is not so deep
+_TEXTS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_AS_ARRAYS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes({*range(256)} - {*b"[]{}"})
 _LONG_NUMBER = re.compile(rb"\d{4301}")
 write_text: Callable[[str], bytes] = _write
 """A text as JSON. Raises: UnicodeEncodeError for one that is not Unicode; TypeError for one of a class of its own."""
@@ -47,6 +54,18 @@ def _check_numbers(data: bytes) -> None:
         from_json(data)
 
 
+def check_depth(data: bytes) -> None:
+    """Raises: ValueError for JSON text whose objects and arrays lie too deep in each other."""
+    if len(data) <= _DEEP or data.count(b"{") + data.count(b"[") <= DEEPEST:
+        return
+    left = _TEXTS.sub(b"", data).translate(_AS_ARRAYS, _NO_BRACKETS)
+    for _ in range(DEEPEST):
+        left = left.replace(b"[]", b"")  # the innermost of all
+        if not left:
+            return
+    raise ValueError(f"it is nested more than {DEEPEST} deep")
+
+
 def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
@@ -58,7 +77,11 @@ def decode_json(data: bytes) -> Any:
 
 def plain(value: object, what: str = "the value") -> Any:
     """A plain JSON copy of a value, so that later changes to it have no effect (R1.29). Raises: EncodeError."""
-    return from_json(encode_json(value, what))
+    data = encode_json(value, what)
+    try:
+        return from_json(data)
+    except ValueError as error:  # too deep
+        raise EncodeError(problems=[str(error)], what=what) from error
 
 
 def problems_of(error: ValidationError) -> list[str]:
@@ -144,8 +167,11 @@ class Codec(Generic[T]):
                 if exact:
                     data = _write(value)
                     if not data[_MOST_DIGITS:] or _LONG_NUMBER.search(data) is None:
-                        certain = exact == WHOLE or (exact >= kept and data.count(b"{") + data.count(b"[") < _FLAT)
-                        return data, value if certain else self._load(data, strict=True)
+                        if exact == WHOLE or (exact >= kept and data.count(b"{") + data.count(b"[") < _FLAT):
+                            return data, value
+                        if data[_DEEP:]:
+                            check_depth(data)
+                        return data, self._load(data, strict=True)
             except (
                 ValueError,
                 OverflowError,
@@ -157,6 +183,8 @@ class Codec(Generic[T]):
             data = self._dump(value, by_alias=True, round_trip=True, warnings="error")
             if b"NaN" in data or b"Infinity" in data:
                 _check_numbers(data)
+            if data[_DEEP:]:
+                check_depth(data)
             return data, self._load(data, strict=True)  # where a number too long to be read again is found
         except ValidationError as error:
             raise EncodeError(problems=problems_of(error), what=f"a value for {self.named}") from error

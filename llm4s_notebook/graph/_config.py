@@ -9,6 +9,8 @@ from typing import Any, Final, cast
 
 from ..errors import ConfigError
 
+_LONGEST: Final = 10**9  # seconds
+
 
 class Durability(StrEnum):
     """When a run's progress is written (graph-runtime.md 6.5)."""
@@ -129,14 +131,13 @@ def _ids(given: object) -> frozenset[str]:
 class ClaimPolicy:
     """How long a run's claim lasts without renewal, and how often it is renewed, in seconds (R6.24).
 
-    Raises: ConfigError unless both are positive and `renew_every` is the smaller.
+    Raises: ConfigError unless both are positive, `renew_every` is the smaller, and a claim ends within some 31 years.
     """
 
     ttl: float = 30.0
     renew_every: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (_positive(self.renew_every) and _positive(self.ttl) and self.renew_every < self.ttl):
-            raise ConfigError(
-                field="claims", problems=[f"renew_every ({self.renew_every!r}) must be above zero and below ttl ({self.ttl!r})"]
-            )
+        if not (_positive(self.renew_every) and _positive(self.ttl) and self.renew_every < self.ttl <= _LONGEST):
+            problem = f"renew_every ({self.renew_every!r}) must be above zero and below ttl ({self.ttl!r}), which is at most {_LONGEST}"
+            raise ConfigError(field="claims", problems=[problem])

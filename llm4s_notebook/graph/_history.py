@@ -5,7 +5,7 @@ Each is one claim that is freed in the commit that makes the change, so none of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from ..checkpoint import (
@@ -50,6 +50,8 @@ from ._state import Write, apply_writes
 
 _NEVER_RAN = "updateState"
 AnyGraph = CompiledGraph[Any, Any]
+GiveBack = Callable[[str, int], Awaitable[None]]
+"""Frees the thread's claim of that token, now or, where the store fails, before the runtime's next call on the thread; never raises."""
 
 
 def difference(base: Entries, target: Entries) -> tuple[PatchOp, ...]:
@@ -86,7 +88,7 @@ async def retracting_patch(
 
 
 class History:
-    """The changes; `publish` is told the events of each."""
+    """The changes; `publish` is told the events of each, `give_back` frees the claim of one that came to nothing."""
 
     def __init__(
         self,
@@ -95,12 +97,14 @@ class History:
         clock: Clock,
         new_id: Callable[[], str],
         publish: Callable[[str, Iterable[EventRecord]], None],
+        give_back: GiveBack,
     ) -> None:
         self._checkpointer = checkpointer
         self._claims = claims
         self._clock = clock
         self._new_id = new_id
         self._publish = publish
+        self._give_back = give_back
 
     async def fork(self, source: str, checkpoint_id: str, target: str) -> None:
         """Raises: ConfigError; CheckpointNotFound; RestoreRejected; ThreadExists; ThreadBusy (R6.32)."""
@@ -176,7 +180,7 @@ class History:
             commit = Commit(token=claim.token, checkpoints=(draft,), writes=carried, events=(told,), release=True)
             self._publish(thread_id, await self._checkpointer.commit(thread_id, commit))
         except BaseException:
-            await self._checkpointer.release(thread_id, claim.token)
+            await self._give_back(thread_id, claim.token)
             raise
         return draft.header.id
 
@@ -211,7 +215,7 @@ class History:
             commit = Commit(token=claim.token, checkpoints=(draft,), events=(told,), retract=True, release=True)
             self._publish(thread_id, await self._checkpointer.commit(thread_id, commit))
         except BaseException:
-            await self._checkpointer.release(thread_id, claim.token)
+            await self._give_back(thread_id, claim.token)
             raise
         return draft.header.id
 
@@ -221,7 +225,7 @@ class History:
         try:
             await self._checkpointer.delete_thread(thread_id)
         except BaseException:
-            await self._checkpointer.release(thread_id, claim.token)
+            await self._give_back(thread_id, claim.token)
             raise
 
     async def _expect(self, thread_id: str, expected: str) -> None:

@@ -14,7 +14,7 @@ from ..errors import ConfigError, EncodeError, InvalidResume, ResumeProblem
 from . import _ids
 from ._answer import Answer, Answers
 from ._breakpoint import let_through
-from ._codec import NULL, decode_json, encode_json
+from ._codec import NULL, check_depth, decode_json, encode_json
 from ._execution import Execution, Parked, Task
 from ._value_path import value_path
 
@@ -96,8 +96,11 @@ def _continue(execution: Execution, parked: Parked, value: Any, task_id: str) ->
     """The continuation of one interrupt, or what is wrong with its answer. The parked record decides its kind (R5.24)."""
     try:
         answer = encode_json(value, "the answer")
+        check_depth(answer)
     except EncodeError as error:
         return [_invalid(parked, f"the answer has no JSON form: {'; '.join(error.problems)}")]
+    except ValueError as error:
+        return [_invalid(parked, f"the answer cannot be stored: {error}")]
     if parked.phase is not None:
         if answer != NULL:
             return [_invalid(parked, "a breakpoint takes one answer only: proceed (JSON null)")]

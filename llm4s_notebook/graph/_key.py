@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from ..errors import ConfigError
 from ._codec import Codec, Migrations, encode_json
+from ._config import text_problem
+from ._given import schema_problems
 
 A = TypeVar("A")
 U = TypeVar("U")
@@ -53,10 +55,17 @@ class StateKey(Generic[A, U]):
     ) -> None:
         """Declare a key. `migrations[n]` makes JSON of version n + 1 from JSON of version n (R1.38).
 
-        Raises: EncodeError when `initial` is not of the value's type; ConfigError for a version below 1.
+        Raises: EncodeError when `initial` is not of the value's type; ConfigError for a version below 1, and for anything else that is
+        not of its kind.
         """
-        if version < 1:
-            raise ConfigError(field="version", problems=[f"state key '{id}' has version {version}; versions count from 1"])
+        problem = text_problem("a state key's id", id)
+        if problem is not None:
+            raise ConfigError(field="id", problems=[problem])
+        problems = schema_problems(version, migrations)
+        if problems:
+            raise ConfigError(field="version", problems=[f"state key '{id}': {problem}" for problem in problems])
+        if not callable(reduce):
+            raise ConfigError(field="reduce", problems=[f"state key '{id}': {reduce!r} cannot be called"])
         self.id = id
         self.text = encode_json(id)
         self.opening = b'{"key":%b,"value":' % self.text
@@ -64,8 +73,12 @@ class StateKey(Generic[A, U]):
         """What stands before and after the text of an update in a record of it."""
         self.version = version
         """The schema version written beside a stored value."""
-        self.codec: Codec[A] = Codec(value, version=version, migrations=migrations)
-        self.update_codec: Codec[U] = Codec(update, version=version, migrations=migrations)
+        try:
+            self.codec: Codec[A] = Codec(value, version=version, migrations=migrations)
+            self.update_codec: Codec[U] = Codec(update, version=version, migrations=migrations)
+        except Exception as error:
+            first = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ConfigError(field="value", problems=[f"state key '{id}': pydantic cannot handle its type: {first}"]) from error
         self.reduce = reduce
         self.appends = False
         self.replaces = False

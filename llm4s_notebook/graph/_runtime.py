@@ -69,12 +69,12 @@ class GraphRuntime:
         self._lock = threading.Lock()
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
-        self._unfreed: dict[str, int] = {}  # claims of runs that are over, left in a store that failed when they were
+        self._unfreed: dict[str, int] = {}  # claims that nobody needs any more, left in a store that failed when they were to be freed
         self._standing = Standing(checkpointer, self._held.get)
-        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish)
+        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish, self._give_back)
         # a store that shares transactions between runs that begin together is told of one before its claim is there
         self._expecting: Callable[[str], object] | None = getattr(checkpointer, "expecting", None)
-        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish)
+        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish, self._give_back)
 
     @classmethod
     def in_memory(cls) -> GraphRuntime:
@@ -131,7 +131,7 @@ class GraphRuntime:
 
         Raises: ConfigError; CheckpointNotFound.
         """
-        if limit < 1:
+        if type(limit) is not int or limit < 1:
             raise ConfigError(field="limit", problems=[f"limit is {limit!r}, and must be 1 or more"])
         return await self.checkpointer.history(thread_id, before, limit)
 
@@ -271,6 +271,14 @@ class GraphRuntime:
         if failure is not None and not isinstance(failure, Exception):
             raise failure
 
+    async def _give_back(self, thread_id: str, token: int) -> None:
+        """Free a claim that came to nothing; one that the store does not take back is freed before the next call on the thread (R4.19)."""
+        try:
+            await self.checkpointer.release(thread_id, token)
+        except Exception:  # the store failed already, and says so
+            with self._lock:
+                self._unfreed[thread_id] = token
+
     async def _clear(self, thread_id: str, left: Lease | None) -> None:
         """Free the claim of a run that died with its loop, or that its store did not take back; the thread is there to be recovered."""
         if left is not None:
@@ -294,8 +302,21 @@ class GraphRuntime:
                 self._held.popitem(last=False)
 
     async def _alone(self, thread_id: str, change: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
-        """Make a change to a thread outside runs. Raises: ThreadBusy."""
+        """Make a change to a thread outside runs, in a task of its own: a caller that is cancelled waits for it, and leaves no claim.
+
+        Raises: ThreadBusy, and what the change raises.
+        """
         place, left = self._places.take(thread_id)
+        place.task = task = place.loop.create_task(self._changed(thread_id, place, left, change), name=f"change of thread {thread_id}")
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await _insist(asyncio.wait([task]))
+            if not task.cancelled():
+                task.exception()  # of no interest to who was cancelled
+            raise
+
+    async def _changed(self, thread_id: str, place: Place, left: Lease | None, change: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:
             await self._clear(thread_id, left)
             return await change()

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, cast
 
 from ..checkpoint import Checkpoint, CheckpointHeader, Entries, Entry
-from ..errors import RestoreRejected, UnsupportedCheckpointFormat
-from ._codec import decode_json, encode_json
+from ..errors import EncodeError, RestoreRejected, UnsupportedCheckpointFormat
+from ._codec import decode_json, encode_json, plain
 from ._execution import Execution
 from ._plan import Plan
 from ._record import activation_record, arrival_record, parked_record, task_record
@@ -138,6 +138,13 @@ def snapshot_of(execution: Execution) -> dict[str, Any]:
 
 def stored_of_snapshot(plan: Plan, snapshot: Mapping[str, Any]) -> Stored:
     """A JSON snapshot in the common shape. Raises: UnsupportedCheckpointFormat; RestoreRejected where it has no such shape at all."""
+    try:
+        given = plain(snapshot)  # anything may have been given; from here on it is JSON
+    except EncodeError as error:
+        raise RestoreRejected(graph_id=plan.id, problems=[f"the snapshot is no JSON: {problem}" for problem in error.problems]) from error
+    if not isinstance(given, dict):
+        raise RestoreRejected(graph_id=plan.id, problems=[f"a snapshot is a record, not {type(given).__name__}"])
+    snapshot = cast(dict[str, Any], given)
     found: object = snapshot.get("format")
     if isinstance(found, bool) or found != SNAPSHOT_FORMAT:
         raise UnsupportedCheckpointFormat(found=found, supported=SNAPSHOT_FORMAT)

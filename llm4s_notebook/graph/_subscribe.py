@@ -102,9 +102,9 @@ class Subscription(AsyncIterator[EventRecord]):
         run_id: str | None = None,
         over: Callable[[], bool] | None = None,
     ) -> None:
-        if capacity < 2:
+        if type(capacity) is not int or capacity < 2:
             raise ConfigError(field="capacity", problems=[f"capacity is {capacity!r}, and must be 2 or more"])
-        if after < 0:
+        if type(after) is not int or after < 0:
             raise ConfigError(field="after", problems=[f"after is {after!r}; events are numbered from 1"])
         self.thread_id = thread_id
         self.last_sequence = after

@@ -11,22 +11,22 @@ from llm4s_notebook.errors import ConfigError
 from llm4s_notebook.models import AssistantMessage, ScriptedClient, SystemMessage, is_blank, message_problems
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("system_prompt", 5, "a text is wanted, not int"),
-    ("system_prompt", ["Be brief."], "a text is wanted, not list"),
+    ("system_prompt", 5, "system_prompt is int, and must be a text"),
+    ("system_prompt", ["Be brief."], "system_prompt is list, and must be a text"),
     ("system_prompt", "\ud83d", "half a character, at position 0"),
-    ("description", 5, "a text is wanted, not int"),
-    ("version", 5, "a text is wanted, not int"),
+    ("description", 5, "description is int, and must be a text"),
+    ("version", 5, "version is int, and must be a text"),
     ("version", "v\udc00", "half a character, at position 1"),
-    ("version", "", "it is empty"),
+    ("version", "", "version is empty"),
     ("max_steps", "5", "max_steps is '5', and must be a whole number"),
     ("max_steps", 2.5, "max_steps is 2.5, and must be a whole number"),
     ("max_steps", True, "max_steps is True, and must be a whole number"),
     ("max_steps", None, "max_steps is None, and must be a whole number"),
     ("stream", "no", "stream is 'no', and must be True or False"),
-    ("middleware", 5, "5 is neither one nor several"),
-    ("middleware", None, "None is neither one nor several"),
-    ("handoffs", 5, "5 is neither one nor several"),
-    ("interrupt_before", 5, "5 is neither one nor several"),
+    ("middleware", 5, "middleware: 5 is neither one nor several"),
+    ("middleware", None, "middleware: None is neither one nor several"),
+    ("handoffs", 5, "handoffs: 5 is neither one nor several"),
+    ("interrupt_before", 5, "interrupt_before: 5 is neither one nor several"),
     ("id", None, "agent id None must match"),
 ]
 

@@ -161,7 +161,7 @@ async def test_half_a_character_is_told_on_the_prompt():
     agent = Agent("assistant", provider(), system_prompt="one")
     with pytest.raises(FormRefused) as refused:
         changed(agent, "assistant", {"system_prompt": "a\ud800", "options": {}})
-    assert refused.value.faults == ((("system_prompt",), "it holds half a character, at position 1"),)
+    assert refused.value.faults == ((("system_prompt",), "system_prompt holds half a character, at position 1"),)
 
 
 async def test_options_of_a_client_that_has_none_are_refused():

@@ -51,6 +51,8 @@ def claim(
     if held is not None:
         raise ThreadBusy(thread_id=thread_id, checkpoint_id=row.checkpoint_id, holder=held.holder)
     granted, lease = _grant(connection, wanted)
+    if granted.token <= max(row.key, row.token or 0, row.latest_token or 0):
+        raise Damage(f"thread '{thread_id}' has a fencing token that was never issued")
     first = row.next_event
     if not row.key:
         row.begin(connection, lease)
@@ -73,7 +75,10 @@ def _applied(connection: sqlite3.Connection, known: ThreadRow, given: Commit, le
 def _grant(connection: sqlite3.Connection, wanted: Wanted) -> tuple[Claim, Lease]:
     token = wanted.last_token + 1
     if not connection.execute(_USUAL_TOKEN, (token, wanted.last_token)).rowcount:
-        token = connection.execute(_NEXT_TOKEN).fetchone()[0]
+        last = connection.execute(_NEXT_TOKEN).fetchone()
+        if last is None or not isinstance(last[0], int):
+            raise Damage("the last fencing token of the file is missing")
+        token = last[0]
     granted = Claim(token, wanted.holder, wanted.now + timedelta(seconds=wanted.ttl))
     return granted, (token, wanted.holder, to_microseconds(granted.expires_at), wanted.process)
 

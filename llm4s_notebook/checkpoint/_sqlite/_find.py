@@ -14,6 +14,12 @@ _NAMED = """SELECT c.number, r.run_id FROM llm4s_checkpoint c INDEXED BY llm4s_c
 
 def find(connection: sqlite3.Connection, key: int, checkpoint_id: str) -> int | None:
     """The number of the thread's checkpoint of that id, or None."""
+    if not isinstance(checkpoint_id, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
+        return None
+    try:
+        checkpoint_id.encode()
+    except UnicodeEncodeError:  # what is not Unicode is nothing's id
+        return None
     number = number_in(checkpoint_id)
     if number is not None:
         row = connection.execute(_NUMBERED, (key, number)).fetchone()

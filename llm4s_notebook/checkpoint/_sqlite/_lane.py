@@ -15,6 +15,7 @@ import contextlib
 import os
 import queue
 import sqlite3
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future as ThreadFuture
@@ -26,6 +27,7 @@ from ._open import Settings, connect
 from ._trouble import Damage, closed, damaged, forked, is_busy, unavailable
 
 T = TypeVar("T")
+_MISFITS = (TypeError, ValueError, AttributeError, LookupError, AssertionError, struct.error)
 _PATIENCE_AT_EXIT = 10.0  # seconds
 _MOST = 512  # jobs of one group: a bound for how long a transaction may become
 
@@ -283,6 +285,8 @@ class Lane:
             said = InvalidCommit(reason=f"text that is not Unicode cannot be stored: {error}")
         elif isinstance(error, OverflowError):
             said = InvalidCommit(reason=f"a number is too large to be stored: {error}")
+        elif isinstance(error, _MISFITS):
+            said = damaged(self._given.path, f"its rows do not fit each other, or what was given to be stored is of a wrong kind: {error}")
         if said is not error:
             said.__cause__ = error
         return said

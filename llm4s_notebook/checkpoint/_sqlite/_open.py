@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from ...errors import ConfigError, StoreUnavailable
 from ._mounts import network_filesystem
-from ._schema import PAGE_SIZE, check_version, upgrade
+from ._schema import PAGE_SIZE, check_tables, check_version, upgrade
 from ._trouble import damaged, unavailable
 
 Synchronous = Literal["full", "normal"]
@@ -38,14 +38,17 @@ class Settings:
 
 def settings(path: str | os.PathLike[str], synchronous: Synchronous, busy_timeout: float) -> Settings:
     """Raises: ConfigError for arguments that cannot be meant."""
-    text = os.fspath(path)
+    try:
+        text = os.fsdecode(path)
+    except TypeError as error:
+        raise ConfigError(field="path", problems=[f"{path!r} is no path of a file"]) from error
     if text in ("", ":memory:") or text.startswith("file::memory:"):
         raise ConfigError(field="path", problems=[f"{text!r} is no file; for a store in memory use InMemoryCheckpointer()"])
     if "\0" in text:
         raise ConfigError(field="path", problems=["a path has no NUL character"])
     if synchronous not in ("full", "normal"):
         raise ConfigError(field="synchronous", problems=[f"'full' or 'normal', not {synchronous!r}"])
-    if not 0 <= busy_timeout <= 86_400:
+    if not isinstance(busy_timeout, (int, float)) or not 0 <= busy_timeout <= 86_400:  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
         raise ConfigError(field="busy_timeout", problems=[f"seconds from 0 to a day, not {busy_timeout!r}"])
     return Settings(os.path.abspath(os.path.expanduser(text)), synchronous, busy_timeout)
 
@@ -95,7 +98,7 @@ def connect(given: Settings, *, prepare: bool) -> sqlite3.Connection:
         raise unavailable(error, given.path, given.busy_timeout) from error
     try:
         if prepare:
-            check_version(connection, given.path)
+            check_tables(connection, given.path, check_version(connection, given.path))
             connection.execute(f"PRAGMA page_size = {PAGE_SIZE}")  # of a file that is made now
         page: int = connection.execute("PRAGMA page_size").fetchone()[0]
         connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG[given.synchronous] // page}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from ...errors import CheckpointNotFound, ReplayUnavailable, ThreadNotFound
+from ...errors import CheckpointNotFound, ReplayUnavailable, StoreUnavailable, ThreadNotFound
 from .._clock import from_microseconds
 from .._event import EventRecord
 from .._patch import Entries
@@ -23,6 +24,8 @@ from ._schema import ALIVE, FIRST_SEQ
 from ._thread_row import STATUSES, ThreadRow
 from ._trouble import damaged
 
+_MISFITS = (TypeError, ValueError, OverflowError, AttributeError, LookupError, struct.error)
+"""What comes of rows in which somebody put a text for a number, or nothing for a row: arguments were checked before."""
 _NEAR = 16  # rows that are sooner read than searched
 
 _HEADER = """c.number, c.token, c.format, c.name, c.parent, c.parent_name, c.status, c.created_at, c.superstep, c.body, c.journal,
@@ -87,7 +90,7 @@ class Reading:
         except (ValueError, TypeError, OverflowError) as error:
             raise damaged(self._path, f"the row of thread '{thread_id}': {error}") from error
 
-    def latest(self, connection: sqlite3.Connection, thread_id: str, most: int = MOST) -> LatestCheckpoint | None:
+    def latest(self, connection: sqlite3.Connection, thread_id: str, most: int | None = None) -> LatestCheckpoint | None:
         """Raises: TooLong if the thread has more than `most` rows."""
         row = connection.execute(_LATEST, (thread_id,)).fetchone()
         if row is None:
@@ -95,11 +98,14 @@ class Reading:
         key, live, pending, *found = row
         if found[0] is None:
             raise damaged(self._path, f"the latest checkpoint of thread '{thread_id}' is missing")
-        if live + pending > most:
-            raise TooLong
-        heads, items = [connection.execute(one, (key,)).fetchall() for one in _LIVE]
-        entries = entries_of(heads, lists_of(items, thread_id), found[12], found[0], thread_id)
-        checkpoint = self._checkpoint(connection, found, thread_id, entries)
+        try:
+            if most is not None and live + pending > most:
+                raise TooLong
+            heads, items = [connection.execute(one, (key,)).fetchall() for one in _LIVE]
+            entries = entries_of(heads, lists_of(items, thread_id), found[12], found[0], thread_id)
+            checkpoint = self._checkpoint(connection, found, thread_id, entries)
+        except _MISFITS as error:
+            raise self._misfit(thread_id, error) from error
         writes: tuple[PendingWrite, ...] = ()
         if pending:
             stored = connection.execute(_WRITES, (key,)).fetchall()
@@ -133,12 +139,18 @@ class Reading:
             return []
         newest, oldest = FIRST_SEQ + headers[0][0], FIRST_SEQ + headers[-1][0]
         heads, items = [connection.execute(one, (row.key, oldest, newest)).fetchall() for one in _SEEN]
-        past = Past(heads, items, row.thread_id)
         found: list[Checkpoint] = []
-        for header in headers:
-            entries = past.entries(FIRST_SEQ + header[0], header[12], header[0])
-            found.append(self._checkpoint(connection, header, row.thread_id, entries))
+        try:
+            past = Past(heads, items, row.thread_id)
+            for header in headers:
+                entries = past.entries(FIRST_SEQ + header[0], header[12], header[0])
+                found.append(self._checkpoint(connection, header, row.thread_id, entries))
+        except _MISFITS as error:
+            raise self._misfit(row.thread_id, error) from error
         return found
+
+    def _misfit(self, thread_id: str, error: BaseException) -> StoreUnavailable:
+        return damaged(self._path, f"the rows of thread '{thread_id}' do not fit each other: {error}")
 
     def _checkpoint(self, connection: sqlite3.Connection, found: Sequence[Any], thread_id: str, entries: Entries) -> Checkpoint:
         """Raises: UnsupportedCheckpointFormat for a format this version does not read (R6.5)."""
@@ -190,17 +202,20 @@ class Reading:
             raise ReplayUnavailable(earliest=row.floor)
         above, most = min(sequence, MOST), min(limit, MOST)
         stored: list[tuple[Any, ...]] = connection.execute(_EVENTS_ALONE, (row.key, above, most)).fetchall()
-        if row.latest is not None:
-            start = self._first_after(connection, row.key, row.latest.number, above)
-            stored += connection.execute(_EVENTS, (row.key, start, above, most)).fetchall()
-            stored.sort(key=_first)
+        try:
+            if row.latest is not None:
+                start = self._first_after(connection, row.key, row.latest.number, above)
+                stored += connection.execute(_EVENTS, (row.key, start, above, most)).fetchall()
+                stored.sort(key=_first)
+        except _MISFITS as error:
+            raise self._misfit(thread_id, error) from error
         found: list[EventRecord] = []
         for first, last, since, run_id, number, data in stored:
             if len(found) >= limit:
                 break
             try:
                 records = from_text(thread_id, first, since, run_id, number, data)
-            except (ValueError, TypeError, OverflowError, RecursionError) as error:
+            except (*_MISFITS, RecursionError) as error:
                 raise damaged(self._path, f"events {first} to {last} of thread '{thread_id}': {error}") from error
             found.extend(records[max(0, sequence + 1 - first) :])
         return found[:limit]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from .._clock import to_microseconds
+from .._rules import oldest_kept
 from .._types import RetentionPolicy
 from ._copies import parts
 from ._schema import ALIVE, FIRST_SEQ, PARKED
@@ -91,7 +92,8 @@ def prune(connection: sqlite3.Connection, row: ThreadRow, policy: RetentionPolic
         "SELECT number, created_at, first_event FROM llm4s_checkpoint WHERE thread = ? AND status IS NOT NULL ORDER BY number DESC",
         (row.key,),
     ).fetchall()
-    oldest_time = to_microseconds(now - timedelta(seconds=policy.max_age)) if policy.max_age is not None else None
+    oldest = oldest_kept(policy, now)
+    oldest_time = to_microseconds(oldest) if oldest is not None else None
     always = [mark.number for mark in (row.latest, row.settled) if mark]
     kept: list[tuple[int, int]] = []
     dropped: list[int] = []
@@ -112,7 +114,7 @@ def prune(connection: sqlite3.Connection, row: ThreadRow, policy: RetentionPolic
 
 def reclaim(connection: sqlite3.Connection) -> bool:
     """Rebuild the file if a quarter of it is void; outside a transaction. True when it was rebuilt."""
-    void: int = connection.execute("SELECT void_bytes FROM llm4s_meta").fetchone()[0]
+    void: float = connection.execute("SELECT total(void_bytes) FROM llm4s_meta").fetchone()[0]  # a number, whatever is there
     pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
     page: int = connection.execute("PRAGMA page_size").fetchone()[0]
     if void < _LEAST_VOID or void * 4 < pages * page:
@@ -190,4 +192,4 @@ def _drop_events(connection: sqlite3.Connection, key: int, floor: int | None) ->
 
 def _count_void(connection: sqlite3.Connection, size: float) -> None:
     if size:
-        connection.execute("UPDATE llm4s_meta SET void_bytes = void_bytes + ?", (int(size),))
+        connection.execute("UPDATE llm4s_meta SET void_bytes = coalesce(void_bytes, 0) + ?", (int(size),))

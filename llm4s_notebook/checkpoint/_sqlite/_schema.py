@@ -85,6 +85,20 @@ _TABLES = (
 )
 
 
+TABLES: Final = (
+    "llm4s_meta",
+    "llm4s_graph",
+    "llm4s_run",
+    "llm4s_thread",
+    "llm4s_checkpoint",
+    "llm4s_row",
+    "llm4s_parked",
+    "llm4s_write",
+    "llm4s_event",
+)
+"""Those of the newest version, besides `llm4s_schema`."""
+
+
 def _first_tables(connection: sqlite3.Connection) -> None:
     for statement in _TABLES:
         connection.execute(statement)
@@ -110,6 +124,25 @@ def check_version(connection: sqlite3.Connection, path: str, steps: Sequence[Ste
             next_step="open it with a newer llm4s-notebook; it was left as it is",
         )
     return version
+
+
+def check_tables(connection: sqlite3.Connection, path: str, version: int) -> None:
+    """Our tables are there, or none of their names is taken; reads only. Raises: StoreUnavailable."""
+    here = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'llm4s%'").fetchall()}
+    if version == 0:
+        taken = [name for name in TABLES if name in here]
+        if taken:
+            raise StoreUnavailable(
+                path=path, reason=f"the file has a table '{taken[0]}' that is not ours", next_step="open another file; it was left as it is"
+            )
+    elif version == len(STEPS):
+        lost = [name for name in TABLES if name not in here]
+        if lost:
+            raise StoreUnavailable(
+                path=path,
+                reason=f"the file is damaged: its table '{lost[0]}' is missing",
+                next_step="restore it from a copy, or open another file; it was left as it is",
+            )
 
 
 def upgrade(connection: sqlite3.Connection, path: str, steps: Sequence[Step] = STEPS) -> None:

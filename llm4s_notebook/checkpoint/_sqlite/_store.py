@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .._clock import Clock, SystemClock, to_microseconds
 from .._event import EventRecord, numbered
-from .._rules import check_limit, check_policy, check_ttl
+from .._rules import check_limit, check_policy, check_ttl, checked_sequence, checked_status
 from .._types import Checkpoint, CheckpointStatus, Claim, Commit, Head, LatestCheckpoint, RetentionPolicy, ThreadSummary
 from .._watch import Watchers, woken
 from . import _change, _retain
@@ -23,7 +23,7 @@ from ._open import Synchronous, check_place, settings
 from ._process import this_process
 from ._read import Reading
 from ._thread_row import ThreadRow
-from ._trouble import forked
+from ._trouble import forked, gone
 from ._writer import Writer
 
 T = TypeVar("T")
@@ -100,6 +100,8 @@ class SqliteCheckpointer:
 
     def _claiming(self, thread_id: str, holder: str, ttl: float, commit: Commit | None) -> Work[tuple[Claim, int]]:
         def work(connection: sqlite3.Connection) -> tuple[Claim, int]:
+            if not os.access(self._settings.path, os.F_OK):  # the system would let us write on, to a file that nobody can open
+                raise gone(self._settings.path)
             wanted = _change.Wanted(holder, self._clock.now(), ttl, self._process, self._last_token)
             granted, row, first = _change.claim(connection, self._writer.known(thread_id), thread_id, wanted, commit)
             self._last_token = granted.token
@@ -249,12 +251,14 @@ class SqliteCheckpointer:
     async def events_after(self, thread_id: str, sequence: int, limit: int = 1000) -> list[EventRecord]:
         """Events numbered above `sequence` (R6.13). Raises: ConfigError, ReplayUnavailable, StoreUnavailable."""
         check_limit(limit)
+        sequence = checked_sequence(sequence)
         return await self._reader.call(lambda c: self._reading.events_after(c, thread_id, sequence, limit))
 
     async def wait_events_after(self, thread_id: str, sequence: int, limit: int = 1000, timeout: float = 0.25) -> list[EventRecord]:  # noqa: ASYNC109 - the contract's parameter: it ends in an empty page, not in an error
         """The same, waiting up to `timeout` seconds for a commit made through any store on the file (R6.14): one made here wakes at once,
         one made elsewhere is seen by polling."""
         check_limit(limit)
+        sequence = checked_sequence(sequence)
         end = time.monotonic() + timeout
         with self._watchers.watching(thread_id) as changed:
             while True:
@@ -273,6 +277,7 @@ class SqliteCheckpointer:
     async def threads(self, *, status: CheckpointStatus | None = None, limit: int = 100, after: str | None = None) -> list[ThreadSummary]:
         """Newest first, starting behind thread `after`. Raises: ConfigError, ThreadNotFound, StoreUnavailable."""
         check_limit(limit)
+        status = checked_status(status)
 
         def short(connection: sqlite3.Connection) -> list[ThreadSummary]:
             connection.execute("BEGIN")
@@ -284,7 +289,11 @@ class SqliteCheckpointer:
     # -- keeping house -----------------------------------------------------------------------------------------------
 
     async def compact_events(self, thread_id: str, before: int) -> int:
-        """Drop events numbered below `before`, their text from the file too; returns the floor (R6.15). Raises: StoreUnavailable."""
+        """Drop events numbered below `before`, their text from the file too; returns the floor (R6.15).
+
+        Raises: ConfigError, StoreUnavailable.
+        """
+        before = checked_sequence(before, "before")
 
         def work(connection: sqlite3.Connection) -> int:
             row = ThreadRow.load(connection, thread_id)

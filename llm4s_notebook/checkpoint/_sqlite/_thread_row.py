@@ -14,6 +14,7 @@ from . import _small
 from ._heads import Head, Heads
 from ._naming import id_of
 from ._process import ProcessMark, provably_dead
+from ._schema import MOST_ENTRIES
 from ._trouble import Damage
 
 Lease: TypeAlias = tuple[int, str, int, str | None]
@@ -23,7 +24,7 @@ CODES: Final = {status: code for code, status in enumerate(STATUSES)}
 
 _SELECT = """SELECT t.thread_id, t.id, t.latest, t.settled, t.graph, t.status, t.created_at, t.updated_at, t.next_event, t.floor, t.writes,
     t.entries, t.live, t.named, t.token, t.holder, t.expires_at, t.process,
-    c.run, c.name, c.token, r.run_id, g.graph_id, g.version, g.fingerprint, s.run, s.name, q.run_id
+    c.run, c.name, c.token, r.run_id, g.graph_id, g.version, g.fingerprint, s.run, s.name, q.run_id, g.id
     FROM llm4s_thread t
     LEFT JOIN llm4s_checkpoint c ON c.thread = t.id AND c.number = t.latest LEFT JOIN llm4s_run r ON r.id = c.run
     LEFT JOIN llm4s_graph g ON g.id = r.graph
@@ -36,6 +37,8 @@ _GLANCE = """SELECT t.latest, t.status, t.writes, t.token, t.holder, t.expires_a
 _BEGUN = """INSERT INTO llm4s_thread (id, thread_id, next_event, floor, writes, entries, live, named, token, holder, expires_at, process)
     VALUES (?, ?, 1, 1, 0, 0, 0, 0, ?, ?, ?, ?)"""
 _SMALL = "SELECT small FROM llm4s_checkpoint WHERE thread = ? AND number = ?"
+_WHOLE: Final = {int}
+_PERHAPS: Final = {int, type(None)}
 _TEXTS: Final = 16  # long values remembered
 _LONGEST: Final = 1 << 16  # bytes of one of them
 
@@ -87,10 +90,15 @@ class ThreadRow:
 
     @classmethod
     def load(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
-        """Raises: Damage for a row that refers to what is not there."""
-        found: tuple[Any, ...] | None = connection.execute(_SELECT, (thread_id,)).fetchone()
+        """Raises: Damage for a row that refers to what is not there, or whose numbers are none."""
+        found = _row(connection, _SELECT, thread_id)
         if found is None:
             return None
+        whole, perhaps = found[8:14], (*found[2:8], found[14], found[16], found[20])
+        if not (_WHOLE.issuperset(map(type, whole)) and _PERHAPS.issuperset(map(type, perhaps))):
+            raise Damage(f"the row of thread '{thread_id}' has something else where a number belongs")
+        if min(whole) < 0 or found[11] > MOST_ENTRIES or (found[28] is not None and found[4] != found[28]):
+            raise Damage(f"the row of thread '{thread_id}' has numbers that cannot be")
         latest = _mark(found[2], found[18], found[19], found[21])
         settled = latest if found[3] == found[2] else _mark(found[3], found[25], found[26], found[27])
         row = cls(found[0], found[1], latest, settled, *found[4:18])
@@ -102,7 +110,7 @@ class ThreadRow:
     @classmethod
     def glance(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
         """Only its latest checkpoint, status and claim. Raises: Damage."""
-        found: tuple[Any, ...] | None = connection.execute(_GLANCE, (thread_id,)).fetchone()
+        found = _row(connection, _GLANCE, thread_id)
         if found is None:
             return None
         latest, status, writes, token, holder, expires_at, process, run, name, latest_token, run_id = found
@@ -181,9 +189,18 @@ class ThreadRow:
         self.pieces, self.heads, self.texts = None, Heads(), {}
 
 
+def _row(connection: sqlite3.Connection, statement: str, thread_id: str) -> tuple[Any, ...] | None:
+    try:
+        return connection.execute(statement, (thread_id,)).fetchone()
+    except UnicodeEncodeError:  # what is not Unicode is nothing's id
+        return None
+
+
 def _mark(number: int | None, run: int | None, name: str | None, run_id: str | None) -> Mark | None:
     if number is None:
         return None
     if run is None or run_id is None:
         raise Damage("a checkpoint that the row of a thread refers to is missing")
+    if not isinstance(run_id, str) or (name is not None and not isinstance(name, str)):  # pyright: ignore[reportUnnecessaryIsInstance]  # read from a file
+        raise Damage("the id of a checkpoint that the row of a thread refers to is no text")
     return Mark(number, run, name, id_of(run_id, number, name))

@@ -52,6 +52,14 @@ def closed(path: str) -> StoreUnavailable:
     return StoreUnavailable(path=path, reason="the store is closed", next_step="open the file again with SqliteCheckpointer(path)")
 
 
+def gone(path: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        path=path,
+        reason="the file was removed while it was open, and what is written now would go with it",
+        next_step="open it again with SqliteCheckpointer(path), which makes a new one, or put the file back from a copy first",
+    )
+
+
 def forked(path: str) -> StoreUnavailable:
     return StoreUnavailable(
         path=path,

@@ -15,7 +15,7 @@ from ._lane import Job, Lane, Outcome, Work
 from ._open import Settings
 from ._retain import reclaim
 from ._thread_row import ThreadRow
-from ._trouble import is_busy
+from ._trouble import Damage, is_busy
 
 T = TypeVar("T")
 
@@ -148,7 +148,10 @@ class Writer(Lane):
 
     def _begun(self, connection: sqlite3.Connection) -> None:
         self._cursor = connection.cursor()
-        self._scrub_due = bool(connection.execute("SELECT scrub_due FROM llm4s_meta").fetchone()[0])
+        due = connection.execute("SELECT scrub_due FROM llm4s_meta").fetchone()
+        if due is None:
+            raise Damage("the row with its last fencing token is missing")
+        self._scrub_due = bool(due[0])
         if self._scrub_due:
             self._empty_log(connection, 0.0)
 

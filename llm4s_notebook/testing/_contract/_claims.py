@@ -147,8 +147,8 @@ class ClaimTests(StoreTests):
         await store.release("never", 1)
         assert await store.head("t") == Head(None, None, None)
 
-    @pytest.mark.parametrize("ttl", [0.0, -1.0, float("nan"), float("inf")])
-    async def test_a_lease_of_no_length_is_refused(self, store: Checkpointer, clock: ManualClock, ttl: float) -> None:
+    @pytest.mark.parametrize("ttl", [0.0, -1.0, float("nan"), float("inf"), 1e12, True, "30", None])
+    async def test_a_lease_of_no_length_is_refused(self, store: Checkpointer, clock: ManualClock, ttl: Any) -> None:
         """R6.6: ConfigError on `ttl`, and nothing is claimed."""
         with pytest.raises(ConfigError) as caught:
             await store.claim("t", "run", ttl)

@@ -120,6 +120,27 @@ class KeepingTests(StoreTests):
         assert caught.value.field == "policy"
         assert len(caught.value.problems) == 3
 
+    @pytest.mark.parametrize("bad", [float("nan"), float("inf"), True, "1", [1]])
+    async def test_a_policy_that_is_no_number_is_refused(self, store: Checkpointer, clock: ManualClock, bad: Any) -> None:
+        """R6.37: every part is named, and nothing is dropped."""
+        claim = await store.claim("t", "run", TTL)
+        await commit_all(store, "t", chain(clock, claim, [1, 2]))
+        with pytest.raises(ConfigError) as caught:
+            await store.prune("t", RetentionPolicy(max_age=bad, max_checkpoints=bad, max_events=bad))
+        assert [one.split()[0] for one in caught.value.problems] == ["max_age", "max_checkpoints", "max_events"]
+        half: Any = 1.5
+        for policy in (RetentionPolicy(max_checkpoints=half), RetentionPolicy(max_events=half)):
+            with pytest.raises(ConfigError):
+                await store.prune("t", policy)
+        assert len(await store.history("t")) == 2
+
+    async def test_an_age_longer_than_the_calendar_keeps_everything(self, store: Checkpointer, clock: ManualClock) -> None:
+        """R6.37."""
+        claim = await store.claim("t", "run", TTL)
+        await commit_all(store, "t", chain(clock, claim, [1, 2]))
+        await store.prune("t", RetentionPolicy(max_age=1e300, max_checkpoints=10**30, max_events=10**30))
+        assert len(await store.history("t")) == 2
+
     async def test_a_deleted_thread_is_gone_with_its_text_and_its_claim(self, store: Checkpointer, place: Path, clock: ManualClock) -> None:
         """CTR-09, R6.17: the old token is stale, a new claim has a greater one, numbering starts at 1; other threads are untouched."""
         claim = await store.claim("t", "run", TTL)

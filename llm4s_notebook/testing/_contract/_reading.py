@@ -158,6 +158,49 @@ class ReadingTests(StoreTests):
             assert (caught.value.found, caught.value.supported) == (number, 1)
         assert (await store.head("t")).checkpoint_id == "run/1"
 
+    @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "1", None])
+    async def test_a_page_of_no_size_is_refused(self, store: Checkpointer, bad: Any) -> None:
+        """R6.31: ConfigError on `limit`, whatever is paged."""
+        for call in (
+            lambda: store.history("t", limit=bad),
+            lambda: store.threads(limit=bad),
+            lambda: store.events_after("t", 0, limit=bad),
+            lambda: store.wait_events_after("t", 0, limit=bad, timeout=0),
+        ):
+            with pytest.raises(ConfigError) as caught:
+                await call()
+            assert caught.value.field == "limit"
+
+    async def test_what_is_no_number_no_status_and_no_id_is_refused_or_not_found(self, store: Checkpointer, clock: ManualClock) -> None:
+        """R6.11-R6.15: a sequence is a whole number, and below the first event is the beginning; an id of another kind is nobody's."""
+        claim = await store.claim("t", "run", TTL)
+        await store.commit("t", Commit(token=claim.token, checkpoints=(draft(clock, 1),), events=(event(clock), event(clock))))
+        for bad in (1.5, "1", None, True):
+            given: Any = bad
+            status: Any = "Sleeping" if bad is None else bad
+            before: Any = 5 if bad is None else bad
+            for call in (
+                lambda given=given: store.events_after("t", given),
+                lambda given=given: store.wait_events_after("t", given, timeout=0),
+                lambda given=given: store.compact_events("t", given),
+            ):
+                with pytest.raises(ConfigError):
+                    await call()
+            with pytest.raises(ConfigError) as caught:
+                await store.threads(status=status)
+            assert caught.value.field == "status"
+            assert await store.checkpoint("t", given) is None
+            with pytest.raises(CheckpointNotFound):
+                await store.history("t", before=before)
+        assert [one.sequence for one in await store.events_after("t", -(10**30))] == [1, 2]
+        assert await store.events_after("t", 10**30) == []
+        named: Any = "Running"
+        assert [one.thread_id for one in await store.threads(status=named)] == ["t"]
+        assert await store.compact_events("t", -5) == 1
+        assert await store.latest("\ud800") is None
+        assert await store.history("\ud800") == []
+        assert await store.checkpoint("t", "\ud800/1") is None
+
     async def test_threads_are_listed_newest_first_with_what_waits(self, store: Checkpointer, clock: ManualClock) -> None:
         """W8: status, times and parked interrupts in their order, records included."""
         start = clock.now()
