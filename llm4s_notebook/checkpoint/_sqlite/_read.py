@@ -92,7 +92,10 @@ class Reading:
 
     def latest(self, connection: sqlite3.Connection, thread_id: str, most: int | None = None) -> LatestCheckpoint | None:
         """Raises: TooLong if the thread has more than `most` rows."""
-        row = connection.execute(_LATEST, (thread_id,)).fetchone()
+        try:
+            row = connection.execute(_LATEST, (thread_id,)).fetchone()
+        except UnicodeEncodeError:  # what is not Unicode is nothing's id
+            row = None
         if row is None:
             return None
         key, live, pending, *found = row
