@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from ..errors import ConfigError
+from ..errors import ConfigError, half_character
 
 _LONGEST: Final = 10**9  # seconds
 
@@ -110,11 +110,8 @@ def text_problem(name: str, given: object) -> str | None:
     """Why a value is no text that a store takes."""
     if not isinstance(given, str):
         return f"{name} is a text, not {given!r}"
-    try:
-        given.encode()
-    except UnicodeEncodeError as error:
-        return f"{name} is no Unicode text: {error}"
-    return None
+    at = half_character(given)
+    return None if at is None else f"{name} holds half a character, at position {at}"
 
 
 def _ids(given: object) -> frozenset[str]:
