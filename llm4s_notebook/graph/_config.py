@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from ..errors import ConfigError, half_character
+from ..errors import ConfigError
+from ._given import text_problem
 
 _LONGEST: Final = 10**9  # seconds
 
@@ -104,14 +105,6 @@ def _unfit(name: str, given: object) -> str | None:
     if given is None or (isinstance(given, str) and given.isascii()):
         return None
     return text_problem(name, given)
-
-
-def text_problem(name: str, given: object) -> str | None:
-    """Why a value is no text that a store takes."""
-    if not isinstance(given, str):
-        return f"{name} is a text, not {given!r}"
-    at = half_character(given)
-    return None if at is None else f"{name} holds half a character, at position {at}"
 
 
 def _ids(given: object) -> frozenset[str]:
