@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
-from ..models import ChatClient, Message, SystemMessage, conversation_problems, is_blank
+from ..models import ChatClient, Message, is_blank
 from ._abandon import abandon_turn
 from ._argument_faults import ArgumentFault
 from ._build import Problems, Settings, settings_problems, version_of
@@ -31,7 +31,7 @@ from ._run import AgentRun
 from ._status import Suspended
 from ._sync import run_blocking
 from ._tool import AgentTool
-from ._turn_input import TurnInput
+from ._turn_input import TurnInput, check_history, check_query
 
 T = TypeVar("T")
 _CONFIG = RunConfig()
@@ -293,13 +293,10 @@ class Agent:
         self, query: str, thread_id: str | None, config: RunConfig, history: Iterable[Message], *, listening: bool = False
     ) -> AgentRun:
         built = self._build()
-        if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
-            raise ConfigError(field="query", problems=[f"the query is a {type(query).__name__}, not a text"])
-        if is_blank(query):
-            raise ConfigError(field="query", problems=["the query is blank"])
+        check_query(query)
         imported = tuple(history)
         if imported:
-            await self._check_history(imported, thread_id)
+            await check_history(imported, thread_id, self.runtime.checkpointer)
             imported = built.without_secrets(imported)
         at = thread_id if thread_id is not None else str(uuid.uuid4())
         admission = self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config))
@@ -349,17 +346,6 @@ class Agent:
         except RestoreRejected:
             return waiting
         return naming(waiting, stored)
-
-    async def _check_history(self, history: tuple[Message, ...], thread_id: str | None) -> None:
-        problems: list[str] = []
-        if any(isinstance(message, SystemMessage) for message in history):
-            problems.append("system messages are not imported; prompts belong to agents")
-        else:
-            problems += conversation_problems(history)
-        if thread_id is not None and (await self.runtime.checkpointer.head(thread_id)).checkpoint_id is not None:
-            problems.append("history is imported only into a new thread")
-        if problems:
-            raise ConfigError(field="history", problems=problems)
 
     def _config(self, config: RunConfig) -> RunConfig:
         """The run's own breakpoints with those of every agent of the family (5.1.1, 5.3.1)."""
