@@ -11,15 +11,9 @@ from llm4s_notebook.errors import EncodeError, InvalidResume, Llm4sError, NodeFa
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, Resumed, StateKey, Suspend
 
 from .graphs import ids, output, trace
+from .test_deep_values import deep
 
 ANY: StateKey[Any, Any] = StateKey("any", Any, Any, initial=None, reduce=lambda _, new: new)  # type: ignore[arg-type]  # Any as a type
-
-
-def deep(levels: int) -> Any:
-    value: Any = []
-    for _ in range(levels):
-        value = [value]
-    return value
 
 
 class Loud:
