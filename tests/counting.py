@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import cProfile
 import gc
 import pstats
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -27,3 +28,14 @@ def counted_calls() -> Iterator[Calls]:
         profile.disable()
         gc.enable()
         calls.total = int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]  # set by its constructor
+
+
+def calls_of(work: Callable[[], Awaitable[object]]) -> int:
+    """Function calls of a coroutine in a loop of its own, the loop's included."""
+
+    async def measured() -> int:
+        with counted_calls() as made:
+            await work()
+        return made.total
+
+    return asyncio.run(measured())

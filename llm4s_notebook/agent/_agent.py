@@ -10,20 +10,19 @@ from typing import Any, TypeVar
 from ..checkpoint import Checkpointer
 from ..errors import ConfigError, PendingInterrupts, RestoreRejected, ThreadNotFound
 from ..graph import Answers, BreakpointPhase, GraphRuntime, RunConfig, RunHandle, bare, given_answers
-from ..graph._given import several
-from ..models import ChatClient, Message, SystemMessage, conversation_problems, is_blank
+from ..models import ChatClient, Message, is_blank
 from ._abandon import abandon_turn
 from ._argument_faults import ArgumentFault
-from ._build import Problems, Settings, settings_problems, tools_given, version_of
+from ._build import Problems, Settings, settings_problems, version_of
 from ._compile import AgentGraph, compile_family
 from ._edit import edit_problems
 from ._family import Family, Member
+from ._given import many_given, plain_problems, steps_given, tools_given
 from ._handoff import Handoff
 from ._lineage import is_open, trace
 from ._listening import Listening
 from ._middleware import AgentMiddleware
 from ._node_ids import AgentNode, breakpoint_nodes
-from ._plain_settings import plain_problems
 from ._read import Reader, schemas_of
 from ._rebuild import agents_of, rebuilt
 from ._refusals import StoredVersion, explained, naming
@@ -32,7 +31,7 @@ from ._run import AgentRun
 from ._status import Suspended
 from ._sync import run_blocking
 from ._tool import AgentTool
-from ._turn_input import TurnInput
+from ._turn_input import TurnInput, check_history, check_query
 
 T = TypeVar("T")
 _CONFIG = RunConfig()
@@ -65,9 +64,7 @@ class Agent:
         """Raises: ConfigError listing every problem. Where a handoff names its target by a callable, what concerns the family
         is checked when the agent is first used."""
         problems = Problems()
-        plain = plain_problems(system_prompt=system_prompt, description=description, version=version, max_steps=max_steps, stream=stream)
-        for field, problem in plain:
-            problems.add(field, [problem])
+        plain_problems(problems, system_prompt, description, version, max_steps, stream)
         if isinstance(system_prompt, str) and is_blank(system_prompt):
             system_prompt = None
         self.id = id
@@ -78,12 +75,12 @@ class Agent:
             "client": client,
             "system_prompt": system_prompt,
             "tools": tools_given(tools, problems),
-            "middleware": _several("middleware", middleware, problems, AgentMiddleware),
-            "handoffs": _several("handoffs", handoffs, problems, Agent, Handoff),
+            "middleware": many_given("middleware", middleware, problems, AgentMiddleware),
+            "handoffs": many_given("handoffs", handoffs, problems, Agent, Handoff),
             "max_steps": max_steps,
             "stream": stream,
-            "interrupt_before": _steps("interrupt_before", interrupt_before, problems),
-            "interrupt_after": _steps("interrupt_after", interrupt_after, problems),
+            "interrupt_before": steps_given("interrupt_before", interrupt_before, problems),
+            "interrupt_after": steps_given("interrupt_after", interrupt_after, problems),
             "version": version,
             "description": description,
         }
@@ -296,13 +293,10 @@ class Agent:
         self, query: str, thread_id: str | None, config: RunConfig, history: Iterable[Message], *, listening: bool = False
     ) -> AgentRun:
         built = self._build()
-        if not isinstance(query, str):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed
-            raise ConfigError(field="query", problems=[f"the query is a {type(query).__name__}, not a text"])
-        if is_blank(query):
-            raise ConfigError(field="query", problems=["the query is blank"])
+        check_query(query)
         imported = tuple(history)
         if imported:
-            await self._check_history(imported, thread_id)
+            await check_history(imported, thread_id, self.runtime.checkpointer)
             imported = built.without_secrets(imported)
         at = thread_id if thread_id is not None else str(uuid.uuid4())
         admission = self.runtime.start(at, built.graph, TurnInput(query, imported), self._config(config))
@@ -353,17 +347,6 @@ class Agent:
             return waiting
         return naming(waiting, stored)
 
-    async def _check_history(self, history: tuple[Message, ...], thread_id: str | None) -> None:
-        problems: list[str] = []
-        if any(isinstance(message, SystemMessage) for message in history):
-            problems.append("system messages are not imported; prompts belong to agents")
-        else:
-            problems += conversation_problems(history)
-        if thread_id is not None and (await self.runtime.checkpointer.head(thread_id)).checkpoint_id is not None:
-            problems.append("history is imported only into a new thread")
-        if problems:
-            raise ConfigError(field="history", problems=problems)
-
     def _config(self, config: RunConfig) -> RunConfig:
         """The run's own breakpoints with those of every agent of the family (5.1.1, 5.3.1)."""
         before, after = self._held
@@ -385,20 +368,3 @@ class Agent:
         graph = compile_family(family, version=version or version_of(parts), parts=parts)
         self._held = lineage.held_nodes(family)
         return Reader(family, graph, schemas_of(family))
-
-
-def _several(field: str, given: Any, problems: Problems, *one_of: type) -> tuple[Any, ...]:
-    found: list[str] = []
-    many = several(given, one_of, field, found)
-    problems.add(field, found)
-    return many
-
-
-def _steps(field: str, given: Iterable[AgentNode] | AgentNode, problems: Problems) -> tuple[AgentNode, ...]:
-    steps: list[AgentNode] = []
-    for one in _several(field, given, problems, str):
-        try:
-            steps.append(AgentNode(one))
-        except ValueError:
-            problems.add(field, [f"{one!r} is no AgentNode; a run's RunConfig names node ids"])
-    return tuple(steps)

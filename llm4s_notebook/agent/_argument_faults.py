@@ -13,6 +13,7 @@ from ..graph import value_path
 from ..models import Json, compact
 from ._bounds import broken_bounds
 from ._codec import json_path
+from ._schema_place import choices_in, json_type, number_type, schemas_at, takes, type_of_choices, without_null
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +37,6 @@ class InvalidArguments(Exception):
         self.faults = tuple(problems)
         self.problems = tuple(map(str, problems))
         super().__init__("; ".join(self.problems))
-
-
-def json_type(value: Json) -> str:
-    """The JSON Schema name of a value's type."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
 
 
 _EXPECTED = {
@@ -118,7 +100,7 @@ class _Fault:
             self.path = (*self.path, tag)
             kind, self.reason = _wrong_tag(kind, error)
         elif kind in _CHOICES and (wanted := type_of_choices(schema, self.path)) is not None:
-            given = _json_type_of_number(error["input"])
+            given = number_type(error["input"])
             if given != wanted and (given, wanted) != ("integer", "number"):  # a type mismatch reports only itself
                 self.expected, self.reason = wanted, f"expected {wanted}, got {json_type(error['input'])}"
         elif kind in _BOUNDS:
@@ -170,8 +152,7 @@ def _reason(kind: str, error: ErrorDetails) -> str:
 
 def _other_bounds(kind: str, given: Json, schema: Mapping[str, Json], path: Sequence[str | int]) -> list[str]:
     """The bounds that a number breaks too: pydantic tells the first it finds."""
-    at = _place(schema, path)
-    nodes = [] if at is None else [node for node in _members(schema, at) if node.get("type") != "null"]
+    nodes = without_null(schemas_at(schema, path))
     if len(nodes) != 1 or isinstance(given, bool) or not isinstance(given, int | float):
         return []
     number = int(given) if isinstance(given, float) and given.is_integer() else given
@@ -205,45 +186,18 @@ def _wrong_tag(kind: str, error: ErrorDetails) -> tuple[str, str]:
     return "literal_error", f"{compact(context['tag'])} is not one of [{_as_json(context['expected_tags'])}]"
 
 
-def _json_type_of_number(value: Json) -> str:
-    """The JSON type; of a whole-valued float that of the integer it stands for (3.3.3)."""
-    return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
-
-
-def type_of_choices(schema: Mapping[str, Json], path: Sequence[str | int]) -> str | None:
-    """The one type that all choices of a place have, null apart; None where they have several, or something else may stand there."""
-    at = _place(schema, path)
-    nodes = [] if at is None else [node for node in _members(schema, at) if node.get("type") != "null"]
-    if any("enum" not in node and "const" not in node for node in nodes):
-        return None
-    types = {json_type(choice) for node in nodes for choice in _choices(node) if choice is not None}
-    return types.pop() if len(types) == 1 else None
-
-
 def mistaken_choice(schema: Mapping[str, Json], path: Sequence[str | int], given: bool | float) -> ArgumentFault | None:
     """The fault of a boolean that was taken for a number among choices, or of a number taken for one: to Python `True` is 1."""
-    at = _place(schema, path)
-    nodes = [] if at is None else _members(schema, at)
-    choices = [choice for node in nodes for choice in _choices(node)]
+    nodes = schemas_at(schema, path)
+    choices = [choice for node in nodes for choice in choices_in(node)]
     if not any(choice == given and isinstance(choice, bool) is not isinstance(given, bool) for choice in choices):
         return None
-    if any(_takes(node, given) for node in nodes):
+    if any(takes(node, given) for node in nodes):
         return None
-    types = [one for node in nodes for one in ([node["type"]] if "type" in node else map(json_type, _choices(node))) if one != "null"]
+    types = [one for node in nodes for one in ([node["type"]] if "type" in node else map(json_type, choices_in(node))) if one != "null"]
     if json_type(given) in types:
         return ArgumentFault(tuple(path), f"{compact(given)} is not one of [{', '.join(map(compact, choices))}]")
     return ArgumentFault(tuple(path), f"expected {' or '.join(dict.fromkeys(types))}, got {json_type(given)}")
-
-
-def _choices(node: Mapping[str, Json]) -> list[Json]:
-    return [*node.get("enum", ()), *([node["const"]] if "const" in node else ())]
-
-
-def _takes(node: Mapping[str, Json], given: bool | float) -> bool:
-    """Whether a schema of no union takes this very boolean or number."""
-    if choices := _choices(node):
-        return any(choice == given and isinstance(choice, bool) is isinstance(given, bool) for choice in choices)
-    return node.get("type") in (None, json_type(given), _json_type_of_number(given), *(() if isinstance(given, bool) else ("number",)))
 
 
 def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
@@ -258,40 +212,6 @@ def _ordered(faults: Sequence[_Fault], depth: int) -> list[_Fault]:
     return here + missing + extra + [fault for group in nested.values() for fault in _ordered(group, depth + 1)]
 
 
-def _allows_null(schema: Mapping[str, Json], path: Sequence[str | int]) -> bool:
-    """Whether the place takes null too, which pydantic leaves unsaid in the faults of an optional value."""
-    at = _place(schema, path)
-    return at is not None and any(member.get("type") == "null" for member in _members(schema, at))
-
-
-def _place(schema: Mapping[str, Json], path: Sequence[str | int]) -> Mapping[str, Json] | None:
-    """The schema of a place; None where the schema does not know it."""
-    at: Json = schema
-    for step in path:
-        at = None if at is None else _inner(schema, at, step)
-    return at
-
-
-def _inner(root: Mapping[str, Json], schema: Mapping[str, Json], step: str | int) -> Json:
-    for member in _members(root, schema):
-        if isinstance(step, int):
-            first: list[Json] = member.get("prefixItems", [])
-            inner: Json = first[step] if step < len(first) else member.get("items")
-        else:
-            inner = member.get("properties", {}).get(step, member.get("additionalProperties"))
-        if isinstance(inner, dict):
-            return cast(dict[str, Json], inner)
-    return None
-
-
-def _members(root: Mapping[str, Json], schema: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-    """The schema itself, or the members of the union it is; references followed."""
-    if isinstance(ref := schema.get("$ref"), str):
-        return _members(root, root.get("$defs", {}).get(ref.rpartition("/")[2], {}))
-    many: list[Mapping[str, Json]] = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
-    return [inner for one in many for inner in _members(root, one)] if many else [schema]
-
-
 def faults_in(errors: Sequence[ErrorDetails], arguments: Json, schema: Mapping[str, Json]) -> list[ArgumentFault]:
     """One fault per place: what several members of a union expected there is joined with " or " (D20)."""
     faults = [_Fault(error, arguments, schema) for error in errors]
@@ -303,7 +223,7 @@ def faults_in(errors: Sequence[ErrorDetails], arguments: Json, schema: Mapping[s
         if all(fault.expected for fault in group) and any(other[: len(path)] == path and len(other) > len(path) for other in by_place):
             continue  # another member of the union fits the value's type; its faults lie deeper
         expected = list(dict.fromkeys(fault.expected for fault in group if fault.expected))
-        if expected and "null" not in expected and _allows_null(schema, path):
+        if expected and "null" not in expected and any(at.get("type") == "null" for at in schemas_at(schema, path)):
             expected.append("null")
         others = list(dict.fromkeys(fault.reason for fault in group if not fault.expected))
         got = next((fault.reason.rpartition(", got ")[2] for fault in group if fault.expected), "")

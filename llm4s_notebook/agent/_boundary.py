@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from ..checkpoint import Value
-from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused, printable
+from ..errors import ConfigError, GuardrailBlocked, Llm4sError, MiddlewareFailed, Refused, half_character
 from ..graph import RunContext
 from ..models import is_blank
 from ._asked import Asked
@@ -91,7 +91,7 @@ async def _one(member: Member, middleware: AgentMiddleware, hook: BoundaryHook, 
     if not isinstance(made, str):
         wrong = TypeError(f"{hook.name.lower()} returned {type(made).__name__}, not a text or a question")
         return _stopped(middleware, _failed(middleware, wrong, context))
-    if printable(made) != made:
+    if half_character(made) is not None:
         wrong = ValueError(f"{hook.name.lower()} returned a text with half a character, which cannot be stored")
         return _stopped(middleware, _failed(middleware, wrong, context))
     if is_blank(made):

@@ -70,23 +70,6 @@ class Problems:
             raise ConfigError(field=fields.pop() if len(fields) == 1 else "agent", problems=[problem for _, problem in self.found])
 
 
-def tools_given(given: Any, problems: Problems) -> tuple[AgentTool, ...]:
-    """The tools of the `tools` argument; each that is none, or cannot be one, is a problem."""
-    try:
-        many: list[Any] = [given] if isinstance(given, AgentTool) or callable(given) else list(given)
-    except TypeError as error:
-        problems.add("tools", [f"tools must be tools or functions: {error}"])
-        return ()
-    tools: list[AgentTool] = []
-    for one in many:
-        try:
-            tools += as_tools([one])
-        except ConfigError as error:
-            of = f"{error.field}: " if error.field.startswith("tool '") else ""
-            problems.add("tools", [of + problem for problem in error.problems])
-    return tuple(tools)
-
-
 def settings_problems(settings: Settings, problems: Problems) -> None:
     """Everything wrong with one agent by itself."""
     if not isinstance(settings.id, str) or not AGENT_ID.fullmatch(settings.id):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not always typed

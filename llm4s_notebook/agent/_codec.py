@@ -60,7 +60,7 @@ class _PlainSchema(SecretSchema):
 
 
 class _ArgumentsSchema(_PlainSchema):
-    """JSON Schema that a model is shown, and may take at its word: it is JSON, and every choice in it can be given."""
+    """JSON Schema that a model is shown: all of it is JSON, and a call may give every choice that it lists."""
 
     def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
         """Raises: ValueError where the schema is no JSON, such as one with an infinite bound."""
@@ -83,7 +83,7 @@ class _ArgumentsSchema(_PlainSchema):
         return super().enum_schema(schema)
 
     def _readable(self, schema: Any, choices: Sequence[Any]) -> None:
-        """Raises: PydanticInvalidForJsonSchema for a choice that is not looked up by the JSON it is told as."""
+        """Raises: PydanticInvalidForJsonSchema for a choice whose JSON, given in a call, would not be read as that choice."""
         for choice in choices:
             value = choice.value if isinstance(choice, Enum) else choice
             if value is not None and not isinstance(value, str | int | float):

@@ -6,8 +6,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import TypeGuard, cast
 
 from ..models import Json, compact
-from ._argument_faults import ArgumentFault, json_type
+from ._argument_faults import ArgumentFault
 from ._bounds import broken_bounds
+from ._schema_place import json_type
 
 Path = tuple[str | int, ...]
 _TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")

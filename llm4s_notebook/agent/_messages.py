@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..errors import printable
 from ..graph import StateKey
-from ..models import AssistantMessage, Json, Message, ToolCall, ToolMessage, UserMessage, compact, freeze
+from ..models import AssistantMessage, Json, Message, ToolCall, ToolMessage, UserMessage, compact, freeze, is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ TOOL_RESULTS: StateKey[list[RecordedResult], RecordedResult] = StateKey(
 
 def result_text(content: Json) -> str:
     """How a tool's result is stored: a string bare unless blank, anything else as compact JSON text (1.3.6)."""
-    return printable(content if isinstance(content, str) and content.strip() else compact(content))
+    return printable(content if isinstance(content, str) and not is_blank(content) else compact(content))
 
 
 def error_text(message: str) -> str:

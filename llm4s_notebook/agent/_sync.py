@@ -64,7 +64,7 @@ def _from_outside(work: Coroutine[Any, Any, T]) -> T:
         tasks.append(task)
         task.add_done_callback(lambda _: over.set())
 
-    def give_up() -> None:  # behind `begin`, if this thread came to ask for it
+    def give_up() -> None:  # called on the loop after `begin`, or without it where the interrupt came before `begin` was asked for
         if tasks:
             tasks[0].cancel()
         else:

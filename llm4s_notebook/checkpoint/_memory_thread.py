@@ -94,7 +94,7 @@ class MemoryThread(Struct, eq=False):
             for draft in commit.checkpoints:
                 apply_patch(base, draft.patch)
         except BaseException as error:
-            self.live = self._entries_at(self.latest_id)  # of what does not fit, half may be done
+            self.live = self._entries_at(self.latest_id)  # as it was: a part of the patches may have been applied
             if isinstance(error, InvalidCommit):
                 raise InvalidCommit(reason=error.reason, thread_id=self.thread_id) from None
             raise

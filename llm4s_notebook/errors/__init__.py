@@ -25,7 +25,7 @@ these three lines are all that is printed; `%tb` shows the traceback.
 
 from __future__ import annotations
 
-from ._base import Llm4sError, lines_in_a_cell, printable, text_of
+from ._base import Llm4sError, half_character, lines_in_a_cell, printable, text_of
 from ._provider_failed import ProviderFailed, ProviderFault
 from ._refusal import (
     NOTHING,
@@ -130,6 +130,7 @@ __all__ = [
     "UnknownStateKey",
     "UnsatisfiedJoin",
     "UnsupportedCheckpointFormat",
+    "half_character",
     "lines_in_a_cell",
     "printable",
     "text_of",

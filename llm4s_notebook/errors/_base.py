@@ -17,6 +17,15 @@ def printable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def half_character(text: str) -> int | None:
+    """Where a text holds a lone surrogate, half of a character, so that no store takes it; None where it is whole."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
 def text_of(error: BaseException) -> str:
     """An error's own text in a form that can be shown and stored; empty where the error has none, or cannot say it."""
     try:

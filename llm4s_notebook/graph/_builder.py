@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -13,8 +12,8 @@ from ..errors import InvalidGraph
 from ._call import Signature, read_signature
 from ._codec import Codec, Migrations, encode_json
 from ._compiled import CompiledGraph
-from ._config import text_problem
-from ._given import schema_problems, several, usable_id
+from ._fingerprint import fingerprint_of
+from ._given import schema_problems, several, text_problem, usable_id
 from ._key import StateKey
 from ._plan import DynamicJoinSpec, NodeSpec, Plan, StaticJoinSpec
 from ._refs import DynamicJoin, NodeRef, Owner, ResumeRef, StaticJoin
@@ -241,7 +240,7 @@ class GraphBuilder:
                 answer=cast(ResumeRef[Any, Any], ref).answer if resume else None,
             )
         dynamic = {id: DynamicJoinSpec(id, target.id) for id, target in self._dynamic.items()}
-        fingerprint = _fingerprint(self.id, self.version, entry.id, nodes, edges, static, dynamic, keys)
+        fingerprint = fingerprint_of(self.id, self.version, entry.id, nodes, edges, static, dynamic, keys)
         return Plan(self._owner, self.id, self.version, fingerprint, entry.id, nodes, keys, edges, static, dynamic, dict(self._parts))
 
     # -- inner -------------------------------------------------------------------------------------------------------
@@ -314,28 +313,3 @@ def _id_of(ref: object) -> str:
 
 def _short(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
-
-
-def _fingerprint(
-    id: str,
-    version: str,
-    entry: str,
-    nodes: Mapping[str, NodeSpec],
-    edges: tuple[tuple[str, str], ...],
-    static: Mapping[str, StaticJoinSpec],
-    dynamic: Mapping[str, DynamicJoinSpec],
-    keys: Mapping[str, AnyKey],
-) -> str:
-    """SHA-256 hex over the graph's shape (R1.36): neither input types, nor write sets, nor code."""
-    shape = {
-        "id": id,
-        "version": version,
-        "entry": entry,
-        "nodes": sorted(nodes),
-        "edges": edges,
-        "static_joins": [[join.id, sorted(join.sources), join.target] for join in static.values()],
-        "dynamic_joins": [[join.id, join.target] for join in dynamic.values()],
-        "resume": sorted(node.id for node in nodes.values() if node.resume),
-        "keys": sorted(keys),
-    }
-    return hashlib.sha256(encode_json(shape)).hexdigest()

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, cast
 
 from ..errors import ConfigError
+from ._given import text_problem
 
 _LONGEST: Final = 10**9  # seconds
 
@@ -104,17 +105,6 @@ def _unfit(name: str, given: object) -> str | None:
     if given is None or (isinstance(given, str) and given.isascii()):
         return None
     return text_problem(name, given)
-
-
-def text_problem(name: str, given: object) -> str | None:
-    """Why a value is no text that a store takes."""
-    if not isinstance(given, str):
-        return f"{name} is a text, not {given!r}"
-    try:
-        given.encode()
-    except UnicodeEncodeError as error:
-        return f"{name} is no Unicode text: {error}"
-    return None
 
 
 def _ids(given: object) -> frozenset[str]:

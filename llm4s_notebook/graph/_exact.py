@@ -11,6 +11,7 @@ is assumed.
 from __future__ import annotations
 
 import dataclasses
+import keyword
 import types
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -110,6 +111,7 @@ class _Reading:
             and not inner.get("computed_fields")
             and all(field.keys() <= _FIELD and field.get("init", True) for field in fields)
             and names == [field.name for field in dataclasses.fields(kind)]
+            and not any(map(keyword.iskeyword, names))  # they are written into code
         )
         lasting = kind.__dataclass_params__.frozen and kind.__dictoffset__ == 0 and sorted(_slots(kind)) == sorted(names)
         unchanged = not hasattr(kind, "__post_init__") or kind.__dict__.get("exact_once_made") is True
@@ -146,6 +148,7 @@ def _all_exact(kinds: Kinds) -> Check:
     return check
 
 
+# The two pieces of code that `_fields_exact` puts together: the second does what `_all_exact` does with an item.
 _BY_TYPE = """
     if type(value.{name}) not in kinds{at}:
         return INEXACT
@@ -164,7 +167,11 @@ _AND_DEEPER = """
 
 
 def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
-    """The check of a dataclass, written out field by field: a loop over the fields takes three times as long, dozens of times a turn."""
+    """The check of a dataclass, written out as Python, field by field, and compiled, as `dataclass` itself makes `__init__`.
+
+    A loop over the fields takes three times as long, and this runs dozens of times a turn. Nothing but field names gets into that code,
+    and each is the name of a slot, for which Python takes identifiers only, and no keyword.
+    """
     lines = ["def check(value):", "    found = WHOLE"]
     given: dict[str, Any] = {"INEXACT": INEXACT, "WHOLE": WHOLE}
     for at, (name, kinds) in enumerate(zip(names, places, strict=True)):
@@ -176,7 +183,7 @@ def _fields_exact(names: list[str], places: list[Kinds]) -> Check:
     return cast("Check", given["check"])
 
 
-@lru_cache(maxsize=256)  # many types have a field of one class
+@lru_cache(maxsize=256)  # a class is checked anew in each schema it is a part of, always with the same code
 def _compiled(source: str) -> types.CodeType:
     return compile(source, "<the check of a dataclass>", "exec")
 

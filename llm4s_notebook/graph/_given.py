@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from ._config import text_problem
+from ..errors import half_character
+
+
+def text_problem(name: str, given: object) -> str | None:
+    """Why a value is no text that a store takes."""
+    if not isinstance(given, str):
+        return f"{name} is a text, not {given!r}"
+    at = half_character(given)
+    return None if at is None else f"{name} holds half a character, at position {at}"
 
 
 def several(given: object, single: tuple[type, ...], what: str, problems: list[str]) -> tuple[Any, ...]:

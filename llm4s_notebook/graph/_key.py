@@ -8,8 +8,7 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin
 
 from ..errors import ConfigError
 from ._codec import Codec, Migrations, encode_json
-from ._config import text_problem
-from ._given import schema_problems
+from ._given import schema_problems, text_problem
 
 A = TypeVar("A")
 U = TypeVar("U")

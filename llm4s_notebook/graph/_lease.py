@@ -68,7 +68,7 @@ class _Renewer:
 
     def __init__(self) -> None:
         self._leases: set[Lease] = set()
-        self._lock = threading.Lock()  # taken by itself where nobody waits: a condition does that in Python
+        self._lock = threading.Lock()  # the lock of _changed; by itself it is taken in C, through the condition in Python
         self._changed = threading.Condition(self._lock)
         self._thread: threading.Thread | None = None
         self._nap = _IDLE_SECONDS  # the longest that the thread sleeps: no new claim has to wake it

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 
 from ..errors import ConfigError, ThreadBusy
-from ._config import text_problem
+from ._given import text_problem
 from ._handle import RunHandle
 from ._lease import Lease
 

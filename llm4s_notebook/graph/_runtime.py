@@ -32,6 +32,7 @@ from ._control import RunControl
 from ._handle import Outcome, RunHandle
 from ._history import History
 from ._lease import Lease, LeaseKeeper
+from ._left_claims import LeftClaims
 from ._outcome import Completed, Suspended
 from ._places import Place, Places
 from ._refs import NodeRef
@@ -69,12 +70,12 @@ class GraphRuntime:
         self._lock = threading.Lock()
         self._places = Places()
         self._held: OrderedDict[str, Held] = OrderedDict()
-        self._unfreed: dict[str, int] = {}  # claims that nobody needs any more, left in a store that failed when they were to be freed
+        self._left = LeftClaims(checkpointer, self._leases)
         self._standing = Standing(checkpointer, self._held.get)
-        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish, self._give_back)
+        self._admission = Admission(checkpointer, claims, self._clock, new_id, self._standing, self._hub.publish, self._left.give_back)
         # a store that shares transactions between runs that begin together is told of one before its claim is there
         self._expecting: Callable[[str], object] | None = getattr(checkpointer, "expecting", None)
-        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish, self._give_back)
+        self._history = History(checkpointer, claims, self._clock, new_id, self._hub.publish, self._left.give_back)
 
     @classmethod
     def in_memory(cls) -> GraphRuntime:
@@ -220,8 +221,8 @@ class GraphRuntime:
         admitted: asyncio.Future[RunHandle],
     ) -> None:
         try:
-            if left is not None or thread_id in self._unfreed:
-                await self._clear(thread_id, left)
+            if left is not None or thread_id in self._left.tokens:
+                await self._left.clear(thread_id, left)
             ready = await admission()
         except BaseException as error:
             place.coming = None
@@ -260,8 +261,7 @@ class GraphRuntime:
             failure = error
         self._leases.drop(lease)
         if not ledger.freed:
-            with self._lock:
-                self._unfreed[thread_id] = ready.token
+            self._left.tokens[thread_id] = ready.token
         if outcome is not None:
             self._keep(ready, run, outcome, ledger.durable)
         self._places.free(thread_id, place)
@@ -270,25 +270,6 @@ class GraphRuntime:
         self._hub.wake(thread_id)
         if failure is not None and not isinstance(failure, Exception):
             raise failure
-
-    async def _give_back(self, thread_id: str, token: int) -> None:
-        """Free a claim that came to nothing; one that the store does not take back is freed before the next call on the thread (R4.19)."""
-        try:
-            await self.checkpointer.release(thread_id, token)
-        except Exception:  # the store failed already, and says so
-            with self._lock:
-                self._unfreed[thread_id] = token
-
-    async def _clear(self, thread_id: str, left: Lease | None) -> None:
-        """Free the claim of a run that died with its loop, or that its store did not take back; the thread is there to be recovered."""
-        if left is not None:
-            self._leases.drop(left)
-            await self.checkpointer.release(left.thread_id, left.token)
-        token = self._unfreed.get(thread_id)
-        if token is not None:
-            await self.checkpointer.release(thread_id, token)  # long since replaced, it is nothing
-            with self._lock:
-                self._unfreed.pop(thread_id, None)
 
     def _keep(self, ready: Admitted, run: Run, outcome: Outcome, checkpoint_id: str) -> None:
         """Hold the thread as it was left, for the next call with this very graph (D17)."""
@@ -318,7 +299,7 @@ class GraphRuntime:
 
     async def _changed(self, thread_id: str, place: Place, left: Lease | None, change: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         try:
-            await self._clear(thread_id, left)
+            await self._left.clear(thread_id, left)
             return await change()
         finally:
             self._places.free(thread_id, place)

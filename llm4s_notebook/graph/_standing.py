@@ -81,7 +81,7 @@ class Standing:
         if checkpoint.status is CheckpointStatus.RUNNING:
             head = await self._checkpointer.head(thread_id)
             self.check_free(thread_id, head)
-            if head.checkpoint_id != checkpoint.id:  # it goes on
+            if head.checkpoint_id != checkpoint.id:  # a run has committed since the checkpoint was read
                 raise ThreadBusy(thread_id=thread_id, checkpoint_id=head.checkpoint_id)
             raise IncompleteRun(thread_id=thread_id, checkpoint_id=checkpoint.id)
         return _held(graph, checkpoint)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..errors import ConfigError, GuardrailBlocked, Refused, printable
+from ..errors import ConfigError, GuardrailBlocked, Refused, half_character, printable
 from ._worker import in_worker
 
 
@@ -73,7 +73,7 @@ async def check(guardrail: Guardrail, text: str) -> str:
         raise Refused(blocked.reason) from blocked
     if not isinstance(made, str):
         raise TypeError(f"guardrail '{guardrail.name}' returned {type(made).__name__}, not a text")
-    if made != text and printable(made) != made:
+    if made != text and half_character(made) is not None:
         raise ValueError(f"guardrail '{guardrail.name}' returned a text with half a character, which cannot be stored")
     return made
 

@@ -7,7 +7,7 @@ import re
 from typing import Literal, get_args
 
 from ..errors import ConfigError, Llm4sError, Refused, printable, text_of
-from ..models import AssistantMessage, ChatClient, ModelRequest, SystemMessage, UserMessage
+from ..models import AssistantMessage, ChatClient, ModelRequest, SystemMessage, UserMessage, is_blank
 
 OnError = Literal["raise", "block"]
 
@@ -47,7 +47,7 @@ class LlmJudge:
         problems: list[str] = []
         if not callable(getattr(client, "complete", None)):
             problems.append(f"{client!r} is no chat client: it has no complete")
-        if not isinstance(criterion, str) or not criterion.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not isinstance(criterion, str) or is_blank(criterion):  # pyright: ignore[reportUnnecessaryIsInstance]
             problems.append("criterion says in words what a good text is; it must not be blank")
         if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             problems.append(f"threshold is a number from 0 to 1, not {threshold!r}")

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 class Connections:
     """The library's model of each loop that asked: its connections belong to the loop that opened them (D23).
 
-    They are closed by `aclose`, or when the loop ends in order. What nobody holds any longer is closed when the next model is made on its
-    loop: the end of a client is no place to wait for anything.
+    They are closed in one of three ways: by `aclose`; when the loop ends in order; and, of a client that was dropped without `aclose`,
+    when the next client makes a model on the same loop. Closing has to be awaited, and where a client is dropped nobody can await.
     """
 
     def __init__(self, make: Callable[[], Model[Any]]) -> None:
         self._make = make
         self._opened: dict[asyncio.AbstractEventLoop, _Opened] = {}
         self._lock = threading.Lock()
-        weakref.finalize(self, _leave, self._opened).atexit = False
+        weakref.finalize(self, _leave, self._opened).atexit = False  # at the end of the process nothing would take them up
 
     async def model(self) -> Model[Any]:
         """The model for the running loop, made where it has none that is open."""
@@ -53,7 +53,11 @@ class Connections:
 
 @dataclass(eq=False)
 class _Opened:
-    """One model, held open by an async generator: a loop closes those that were begun on it before it ends, as asyncio.run has it do."""
+    """A model and what will close it: an async generator that has opened nothing and only waits to be closed.
+
+    A loop has no other hook for its end. It knows each async generator that was begun on it, and `asyncio.run` has it close them all
+    (`shutdown_asyncgens`) while there is still a loop to await that on. `over` says that the model was closed, by whichever way.
+    """
 
     loop: asyncio.AbstractEventLoop
     model: Model[Any]
@@ -63,7 +67,7 @@ class _Opened:
         self._held = self._until_closed()
 
     async def hold(self) -> None:
-        """From here on the loop knows of it; nothing is waited for."""
+        """Begin the generator, so that the loop knows of it. It comes to its `yield` at once."""
         await anext(self._held)
 
     async def aclose(self) -> None:
@@ -75,11 +79,12 @@ class _Opened:
         finally:
             self.over = True
             async with self.model:
-                pass  # the library closes what it opened when it is left
+                pass  # the library closes a model's connections at the end of a block like this
 
 
 _left: deque[_Opened] = deque()
-"""Of clients that nobody holds: filled from wherever the collector runs, so without a lock."""
+"""What dropped clients had open, on any loop. The collector fills it, in any thread and between any two steps: a lock might be held
+by that very thread, and a deque needs none."""
 
 
 def _leave(opened: dict[asyncio.AbstractEventLoop, _Opened]) -> None:
@@ -87,6 +92,7 @@ def _leave(opened: dict[asyncio.AbstractEventLoop, _Opened]) -> None:
 
 
 async def _close_what_was_left(loop: asyncio.AbstractEventLoop) -> None:
+    """Look at each once: close what belongs to this loop, put back what another loop is to close, forget what no loop can."""
     for _ in range(len(_left)):
         try:
             one = _left.popleft()

@@ -14,7 +14,7 @@ def call_id_problems(calls: Sequence[ToolCall]) -> list[str]:
     problems: list[str] = []
     seen: set[str] = set()
     for call in calls:
-        if not call.id.strip():
+        if is_blank(call.id):
             problems.append("a tool call has a blank id")
         elif call.id in seen:
             problems.append(f"tool call id '{call.id}' is used more than once")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
-from ..errors import ConfigError
+from ..errors import ConfigError, half_character
 from ._json import Json
 
 
@@ -94,10 +94,8 @@ def _key(value: object) -> object:
 
 
 def _writable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError("a text is Unicode; this one holds half a character") from error
+    if half_character(text) is not None:
+        raise ValueError("a text is Unicode; this one holds half a character")
     return text
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,8 @@ from llm4s_notebook.agent import events as agent_events
 from llm4s_notebook.agent._function_tool import FunctionTool
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.models import AssistantMessage, Completion, Message, ModelRequest, ScriptedClient, ToolCall, ToolMessage
+
+from ..waiting import until as until
 
 
 def deploy_into(ran: list[str]) -> FunctionTool[..., Any]:
@@ -260,13 +261,6 @@ def last_answer(result: AgentResult) -> str | None:
     message = result.messages[-1]
     assert isinstance(message, AssistantMessage)
     return message.content
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until it holds; fail when it does not come to hold."""
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - the condition is somebody else's, with no event to wait for
-            await asyncio.sleep(0.001)
 
 
 def only(result: Any) -> tuple[str, MiddlewareQuestionRequest]:

@@ -39,6 +39,7 @@ OTHER: StateKey[int, int] = StateKey.replace("other", int, initial=0)
         ("ü", "ü"),
         (3, "3"),
         (None, "null"),
+        ("\u200b", '"\u200b"'),
         ({"a": [1, "b"]}, '{"a":[1,"b"]}'),
         (True, "true"),
         ("null", "null"),

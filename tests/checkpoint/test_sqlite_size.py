@@ -13,7 +13,7 @@ import pytest
 
 from llm4s_notebook.checkpoint import Append, Commit, PatchOp, RetentionPolicy, Set, SqliteCheckpointer, Unset
 from llm4s_notebook.checkpoint._event import CheckpointCommitted, TaskCompleted
-from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _lists, _new_rows, _read, _thread_row
+from llm4s_notebook.checkpoint._sqlite import _commit, _find, _heads, _lists, _new_rows, _read, _step, _thread_row
 from llm4s_notebook.checkpoint._sqlite._open import Synchronous
 from llm4s_notebook.checkpoint._sqlite._schema import ALIVE, FIRST_SEQ
 from llm4s_notebook.errors import StaleClaim
@@ -217,9 +217,9 @@ async def test_no_statement_of_a_commit_scans_a_table(store: SqliteCheckpointer)
         (_heads._ONE, (1, "s", "n")),
         (_heads._LAST, (1, 1)),
         (_new_rows._GRAPH, ("g", "1", "f")),
-        (_new_rows._CLOSE, (2, 1)),
-        (_new_rows._CLOSE_ITEM, (2, 1, 1, 0)),
-        (_new_rows._CLOSE_TAIL, (2, 1, 1, 0)),
+        (_step._CLOSE, (2, 1)),
+        (_step._CLOSE_ITEM, (2, 1, 1, 0)),
+        (_step._CLOSE_TAIL, (2, 1, 1, 0)),
         (_commit._STEP, (1,) * 11),
     ):
         plan = [one for one in plans(store, statement, *values) if one not in ("COMPOUND QUERY", "LEFT-MOST SUBQUERY", "UNION ALL")]

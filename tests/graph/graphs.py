@@ -25,6 +25,8 @@ from llm4s_notebook.graph import (
     events,
 )
 
+from ..waiting import until as until
+
 LOG = StateKey.appending("log", str)
 ITEMS = StateKey.appending("items", str)
 GOT = StateKey.appending("got", Any)
@@ -220,13 +222,6 @@ async def trace(store: Checkpointer, thread_id: str = "t") -> object:
     history = await store.history(thread_id, limit=1000)
     listed = [one for one in await store.threads() if one.thread_id == thread_id]
     return head, head.token, await store.latest(thread_id), history, await store.events_after(thread_id, 0), listed
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for a condition, never for a time."""
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the condition is anything, not an event
-            await asyncio.sleep(0.001)
 
 
 def texts(state: ThreadState) -> list[str]:

@@ -24,7 +24,7 @@ def test_a_durability_may_be_given_by_its_name():
         ({"interrupt_after": None}, "breakpoints are node ids"),
         ({"interrupt_before": [5]}, "interrupt_before names 5"),
         ({"run_id": 5}, "run_id is a text, not 5"),
-        ({"run_id": "half \ud83d"}, "run_id is no Unicode text"),
+        ({"run_id": "half \ud83d"}, "run_id holds half a character, at position 5"),
         ({"principal": ["ana"]}, "principal is a text"),
         ({"budgets": 5}, "budgets is 5"),
         ({"metadata": ["a"]}, "metadata is"),

@@ -7,28 +7,16 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from counting import counted_calls
+from counting import calls_of
 from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.graph import Command, CompiledGraph, GraphBuilder, GraphRuntime, RunBudgets, RunConfig, StateKey, Suspended
 
 from .graphs import fan, ids, output
 
 DONE = StateKey.appending("done", int)
-
-
-def calls(work: Callable[[], Awaitable[Any]]) -> int:
-    """Function calls made by a coroutine, its loop's own included."""
-
-    async def measured() -> int:
-        with counted_calls() as made:
-            await work()
-        return made.total
-
-    return asyncio.run(measured())
 
 
 def many() -> CompiledGraph[list[int], list[int]]:
@@ -63,13 +51,13 @@ def test_a_task_costs_the_same_in_a_fan_out_of_300_and_of_3000() -> None:
                 at = await graph.step(at, config)
             assert at.output == list(range(count))
 
-        return calls(work) / count
+        return calls_of(work) / count
 
     def durable(count: int) -> float:
         async def work() -> None:
             assert output(await GraphRuntime(InMemoryCheckpointer()).run("t", graph, list(range(count)), config)) == list(range(count))
 
-        return calls(work) / count
+        return calls_of(work) / count
 
     for measure in (in_memory, durable):
         assert measure(3000) <= 1.1 * measure(300)
@@ -90,10 +78,10 @@ def test_questions_of_a_superstep_cost_linearly() -> None:
         async def answer() -> None:
             await (await runtime.resume("t", made.graph, dict.fromkeys(ids(held[0]), True)))
 
-        first = calls(suspend)
+        first = calls_of(suspend)
         assert isinstance(held[0], Suspended)
         made.ran.clear()
-        second = calls(answer)
+        second = calls_of(answer)
         assert made.ran == {**{f"approve ask {n}": 1 for n in range(count)}, "summarize": 1}
         return first, second
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from counting import counted_calls
+from counting import calls_of, counted_calls
 from llm4s_notebook.checkpoint import InMemoryCheckpointer, SqliteCheckpointer
 from llm4s_notebook.graph import (
     Command,
@@ -50,17 +50,6 @@ def cycle(length: int) -> CompiledGraph[None, int]:
     return builder.compile(one, output=lambda state: state[N])
 
 
-def calls(work: Any) -> int:
-    """Function calls made by a coroutine, its loop's own included."""
-
-    async def measured() -> int:
-        with counted_calls() as made:
-            await work()
-        return made.total
-
-    return asyncio.run(measured())
-
-
 def test_a_superstep_in_memory_makes_few_calls() -> None:
     """performance.md W1 asks for at most 120 function calls per superstep without a checkpointer; held is what was reached."""
 
@@ -75,7 +64,7 @@ def test_a_superstep_in_memory_makes_few_calls() -> None:
 
         return steps
 
-    short, long = calls(work(200)) / 200, calls(work(1000)) / 1000
+    short, long = calls_of(work(200)) / 200, calls_of(work(1000)) / 1000
     assert long <= 65
     assert long <= short * 1.05
 
@@ -86,7 +75,7 @@ def test_a_durable_superstep_makes_few_calls() -> None:
     async def run() -> None:
         await GraphRuntime(InMemoryCheckpointer()).run("t", cycle(500), None)
 
-    assert calls(run) / 500 <= 120
+    assert calls_of(run) / 500 <= 120
 
 
 async def test_one_commit_per_superstep_and_none_more_for_the_end() -> None:
@@ -336,8 +325,8 @@ def test_a_question_and_an_answer_among_a_thousand_make_few_calls() -> None:
     async def answer() -> None:
         assert len(output(await (await runtime.resume("t", made.graph, answers)))) == 1002
 
-    assert calls(ask) / 1000 <= 85
-    assert calls(answer) / 1000 <= 98
+    assert calls_of(ask) / 1000 <= 85
+    assert calls_of(answer) / 1000 <= 98
 
 
 async def test_answering_one_writes_a_patch_of_constant_size() -> None:

@@ -173,6 +173,12 @@ def test_classes_whose_fields_have_the_same_names_are_told_apart(right: tuple[An
         assert check(made) == INEXACT
 
 
+def test_a_field_may_have_a_name_that_no_code_can_say() -> None:
+    """D4: a class without an `__init__` of dataclass's making may name a field by a keyword; its values are read back like any others."""
+    odd = dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)(type("Odd", (), {"__annotations__": {"class": str}}))
+    assert not exact_kinds(TypeAdapter(odd).core_schema)
+
+
 def _parts(value: Any) -> set[int]:
     """The objects and arrays in a value, by identity."""
     inner: Any = ()

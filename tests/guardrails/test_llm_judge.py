@@ -153,6 +153,7 @@ async def test_criteria_with_braces_are_taken_as_they_are():
         ({"threshold": True}, "threshold is a number from 0 to 1"),
         ({"threshold": "0.5"}, "threshold is a number from 0 to 1"),
         ({"criterion": " "}, "criterion says in words"),
+        ({"criterion": "\u200b"}, "criterion says in words"),
         ({"on_error": "pass"}, "on_error is 'raise' or 'block', not 'pass'"),
         ({"client": "openai:gpt"}, "'openai:gpt' is no chat client"),
     ],

@@ -52,6 +52,7 @@ def test_what_is_wrong_is_named(messages: list[Message], problem: str):
     [
         (AssistantMessage(None, (ToolCall("a", "t"), ToolCall("a", "t"))), ["tool call id 'a' is used more than once"]),
         (AssistantMessage(None, (ToolCall(" ", "t"),)), ["a tool call has a blank id"]),
+        (AssistantMessage(None, (ToolCall("\u200b", "t"),)), ["a tool call has a blank id"]),
         (AssistantMessage("  "), ["the answer is blank and has no tool calls"]),
         (AssistantMessage(None), ["the answer is blank and has no tool calls"]),
         (AssistantMessage("", (ToolCall("a", "t"),)), []),

@@ -15,13 +15,15 @@ from llm4s_notebook.checkpoint import Checkpointer, Head, InMemoryCheckpointer, 
 from llm4s_notebook.errors import IncompleteRun, InvalidResume, ModelFailed, RunCancelled
 from llm4s_notebook.models import AssistantMessage, ModelRequest
 from llm4s_notebook.review import Session
+from llm4s_notebook.review._conduct import FOLLOW_EVERY
 from llm4s_notebook.wire import SessionState
 
 from .turns import SLOW, Shop, deployments, ids, until
 
 
 async def test_a_thread_answered_in_another_session_is_drawn_within_a_second(tmp_path: Path):
-    """W1.3: another kernel on the same file; this one follows the store."""
+    """W1.3: another kernel on the same file; this one follows the store, and looks at it more than twice a second."""
+    assert FOLLOW_EVERY < 0.5
     shop = Shop()
     here_store, there_store = SqliteCheckpointer(tmp_path / "t.db"), SqliteCheckpointer(tmp_path / "t.db")
     here = Session(shop.agent(deployments("1.0"), "out", store=here_store), "t")
@@ -32,7 +34,7 @@ async def test_a_thread_answered_in_another_session_is_drawn_within_a_second(tmp
     await there.refresh()
     assert ids(there.state().pending) == ["2.0"]
     await there.answer(Answer.approve("2.0"))
-    await until(lambda: bool(states) and states[-1].status == "completed", seconds=1.0)
+    await until(lambda: bool(states) and states[-1].status == "completed")
     assert states[-1].answer == "finished there"
     with pytest.raises(InvalidResume) as stale:
         await here.answer(Answer.approve("2.0"))
@@ -52,7 +54,7 @@ async def test_a_thread_that_runs_elsewhere_is_drawn_as_running_elsewhere(tmp_pa
     states: list[SessionState] = []
     here.observe(states.append)
     running = asyncio.create_task(there.run("go"))
-    await until(lambda: bool(states) and states[-1].status == "running", seconds=2.0)
+    await until(lambda: bool(states) and states[-1].status == "running")
     seen = states[-1]
     assert (seen.running, seen.run, seen.can_run, seen.can_cancel, seen.can_recover) == (True, None, False, False, False)
     assert "elsewhere" in seen.status_text

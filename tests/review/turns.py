@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -24,6 +24,8 @@ from llm4s_notebook.checkpoint import Checkpointer, InMemoryCheckpointer
 from llm4s_notebook.graph import RunContext
 from llm4s_notebook.guardrails import WordList
 from llm4s_notebook.models import ScriptedClient, ToolCall, calls
+
+from ..waiting import until as until
 
 
 class Order(BaseModel):
@@ -130,13 +132,6 @@ def deployments(*versions: str) -> Any:
 
 def guarded() -> GuardrailReviewMiddleware:
     return GuardrailReviewMiddleware(output=[WordList(["guaranteed"], name="no promises")])
-
-
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait for a condition; it fails the test when it does not come."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
-            await asyncio.sleep(0.005)
 
 
 def ids(things: Iterable[Any]) -> list[str]:

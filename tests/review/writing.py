@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,6 +15,8 @@ from llm4s_notebook.agent import Agent, tool
 from llm4s_notebook.models import AssistantMessage, Completion, Delta, ModelRequest, Retry, ToolCall, ToolCallDelta, Usage, tell_retry
 from llm4s_notebook.review import Session
 from llm4s_notebook.wire import LiveView, MessageView, Pieces, SessionState
+
+from ..waiting import until as until
 
 Gate = asyncio.Event
 
@@ -151,10 +153,3 @@ def written_as_drawn(monkeypatch: pytest.MonkeyPatch, page: Page, chunk_size: in
         await until(lambda: sum(len(message.text) for message in page.live.messages) == wanted)
 
     monkeypatch.setattr("llm4s_notebook.models._scripted.asyncio", SimpleNamespace(sleep=sleep))
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until it holds."""
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110 - whatever it asks tells nobody
-            await asyncio.sleep(0.005)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ...errors import InvalidCommit
 from .._clock import to_microseconds
@@ -13,11 +12,12 @@ from .._patch import Append, PatchOp, Set, Unset
 from .._shape import MISSING, VALUE, Shape, plan
 from .._types import CheckpointDraft, Commit
 from . import _small
-from ._bulk import Insert, blob, runs
+from ._bulk import blob
 from ._copies import LEAST, Texts
 from ._event_json import to_text
 from ._heads import Head
-from ._schema import ALIVE, FIRST_SEQ, LIST_HEAD, PARKED, VALUE_HEAD
+from ._schema import LIST_HEAD, PARKED, VALUE_HEAD
+from ._step import PARKED_VALUE, Step
 from ._thread_row import CODES, Mark, ThreadRow
 
 _GRAPH = "SELECT id FROM llm4s_graph WHERE graph_id = ? AND version = ? AND fingerprint = ?"
@@ -30,40 +30,13 @@ _CHECKPOINT = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}) VALUES ({', '.jo
 _OF_A_RUN = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run) VALUES ({', '.join('?' * 16)})"
 _UNUSUAL = f"INSERT INTO llm4s_checkpoint ({_OF_CHECKPOINT}, parent_run, name, parent_name, refs) VALUES ({', '.join('?' * 19)})"
 _BY_LENGTH: Final = {15: _CHECKPOINT, 16: _OF_A_RUN, 19: _UNUSUAL}
-_OF_ROW = "id, thread, born, died, place, list, section, name, position"
-_ROW = Insert(f"llm4s_row ({_OF_ROW}, value)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?")
-_EMPTY_ROW = Insert(f"llm4s_row ({_OF_ROW})", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?")
-_PART = Insert(f"llm4s_row ({_OF_ROW}, source, start, size)", f"?, ?, ?, {ALIVE}, ?, ?, ?, ?, ?, ?, ?, ?")
-# an item that nothing refers to gets the key that follows from SQLite itself
-_ITEM = Insert("llm4s_row (thread, born, died, place, list, section, name, position, value)", f"?, ?, {ALIVE}, ?, ?, '', '', ?, ?")
-_BY_WIDTH: Final = {6: _ITEM, 8: _EMPTY_ROW, 9: _ROW, 11: _PART}
-_PARKED = Insert("llm4s_parked (id, value)", "?, ?")
 _LAST_ROW = "SELECT max(id) FROM llm4s_row"
-_CLOSE = "UPDATE llm4s_row SET died = ? WHERE id = ?"
-_CLOSE_RUN = "UPDATE llm4s_row SET died = ? WHERE id BETWEEN ? AND ?"
-_OF_LIST = f"WHERE thread = ? AND died = {ALIVE} AND list = ? AND section = '' AND name = ''"
-_CLOSE_ITEM = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position = ?"
-_CLOSE_TAIL = f"UPDATE llm4s_row SET died = ? {_OF_LIST} AND position >= ?"
 _EVENT = "INSERT INTO llm4s_event (thread, first, last, run, checkpoint, at, data) VALUES (?, ?, ?, ?, ?, ?, ?)"
-_MANY: Final = 64  # operations of a patch
-_MOST: Final = _small.MOST - _small.LEAST
-_LAST_EVENT: Final = 10  # where these stand in a checkpoint's row
+_MANY: Final = 64  # a patch of more operations may look all of the thread's entries up at once
+_MOST: Final = _small.MOST - _small.LEAST  # bytes: a value that is larger cannot be among the small ones
+_LAST_EVENT: Final = 10  # the positions of last_event and events in _OF_CHECKPOINT: they are known after the checkpoint
 _EVENTS: Final = 13
-_USUAL: Final = {Set, Unset, Append}
-
-_Change: TypeAlias = tuple[str, tuple[Any, ...]]
-
-
-class _Step:
-    """What one checkpoint does to the rows: those it ends, other changes, and those it brings, in the order of their keys."""
-
-    __slots__ = ("at", "born", "changes", "closed")
-
-    def __init__(self, number: int) -> None:
-        self.at = FIRST_SEQ + number
-        self.closed: list[int] = []
-        self.changes: list[_Change] = []
-        self.born: list[tuple[Any, ...]] = []
+_USUAL: Final = {Set, Unset, Append}  # the operations that do not reach into a list
 
 
 class NewRows:
@@ -74,12 +47,12 @@ class NewRows:
         self.connection, self.row = connection, row
         self.pieces: _small.Pieces = row.pieces if row.pieces is not None else {}
         self.first = first
-        self.highest: int | None = None  # key of the rows there are, once it was asked for
-        self.rows = 0  # that are new
+        self.highest: int | None = None  # the largest key in the table, once it was asked for
+        self.rows = 0  # how many rows are new
         self.texts: Texts | None = None
         self.checkpoints: list[list[Any]] = []
-        self.step: _Step
-        self.steps: list[_Step] = []  # of each checkpoint that has a patch: a later one may end what an earlier one brought
+        self.step: Step
+        self.steps: list[Step] = []  # one for each patch, in their order: a later one may end what an earlier one brought
         self.parked: list[tuple[int, bytearray | bytes]] = []
         self.event: tuple[Any, ...] | None = None
 
@@ -90,7 +63,7 @@ class NewRows:
         row, header, run_id = self.row, draft.header, draft.header.run_id
         parent = row.latest
         if draft.patch:
-            self.step = _Step(number)
+            self.step = Step(number)
             self.steps.append(self.step)
             self.patch(draft.patch)
         run = self._run(run_id, (header.graph_id, header.graph_version, header.fingerprint))
@@ -187,11 +160,11 @@ class NewRows:
             head = row.head(connection, at)
             assert head is not None
             if change.base is not None and change.kept < change.base:
-                self.step.changes.append((_CLOSE_TAIL, (self.step.at, row.key, head.row, change.kept)))
+                self.step.close_tail(row.key, head.row, change.kept)
                 row.live -= change.base - change.kept
                 head.length = change.kept
             for position, item in change.replaced.items():
-                self.step.changes.append((_CLOSE_ITEM, (self.step.at, row.key, head.row, position)))
+                self.step.close_item(row.key, head.row, position)
                 row.live -= 1
                 self._item(head.row, position, item)
             if change.items:
@@ -209,7 +182,7 @@ class NewRows:
         length = head.items(self.connection, row.key) if head.length is None else head.length
         if length > 0:
             row.live -= length
-            self.step.changes.append((_CLOSE_TAIL, (self.step.at, row.key, key, 0)))
+            self.step.close_tail(row.key, key, 0)
         if key in row.texts:
             if self.texts is None:
                 self.texts = Texts()
@@ -217,7 +190,7 @@ class NewRows:
 
     def _set(self, at: tuple[str, str], value: bytes) -> None:
         row, (section, name) = self.row, at
-        # lists of threads read what is parked, and no checkpoint; of the rest, of what cannot fit no piece is made
+        # What is parked is always a row: lists of threads read it without reading a checkpoint.
         if not self.first and section != PARKED and row.size + len(value) <= _MOST:
             piece = _small.piece(row.entries + 1, section, name, value)
             if piece is not None and (size := row.size + len(piece)) <= _small.MOST:
@@ -310,17 +283,9 @@ class NewRows:
     def write(self, cursor: sqlite3.Cursor) -> None:
         """Write all that was worked out."""
         for step in self.steps:
-            for first, last in runs(step.closed) if step.closed else ():
-                if first == last:
-                    cursor.execute(_CLOSE, (step.at, first))
-                else:
-                    cursor.execute(_CLOSE_RUN, (step.at, first, last))
-            for statement, values in step.changes:
-                cursor.execute(statement, values)
-            for width, rows in groupby(step.born, len) if step.born else ():
-                _BY_WIDTH[width].add(cursor, [*rows])
+            step.write(cursor)
         if self.parked:
-            _PARKED.add(cursor, self.parked)
+            PARKED_VALUE.add(cursor, self.parked)
         for checkpoint in self.checkpoints:
             cursor.execute(_BY_LENGTH[len(checkpoint)], checkpoint)
         if self.event is not None:

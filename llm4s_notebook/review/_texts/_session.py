@@ -11,6 +11,7 @@ from ...agent import GuardrailPhase, GuardrailVerdict
 from ...checkpoint import Clock, SystemClock
 from ...errors import ConfigError
 from ...guardrails import Guardrail, as_guardrails
+from ...models import is_blank
 from ...wire import TextMarks, TextShow, TextsState
 from .._decision_log import DecisionLog
 from .._drafts import Drafts
@@ -149,7 +150,7 @@ class TextSession:
     def _give(self, position: int, verdict: GuardrailVerdict, note: str | None, seconds: float | None) -> TextVerdict:
         shown = self._results.shown(position)
         check_verdict(verdict, self._texts.values[position], note)
-        return self._memory.give(shown, verdict, note if note is not None and note.strip() else None, seconds)
+        return self._memory.give(shown, verdict, note if note is not None and not is_blank(note) else None, seconds)
 
     def undo(self) -> Key | None:
         """Take back the last verdict that was given in this process. None where there is none."""

@@ -53,6 +53,7 @@ async def test_phases_have_verdicts_of_their_own() -> None:
         ("twice", "allow", "several different texts have the id 'twice'"),
         ("fine", "allow", "passes every guardrail: there is nothing to decide"),
         (1, GuardrailVerdict.edit("  \n"), "blank"),
+        (1, GuardrailVerdict.edit("\u200b"), "blank"),
         (1, GuardrailVerdict.edit("guaranteed"), "the edit changes nothing"),
         (1, GuardrailVerdict.edit("half \ud800"), "the text in its place has half a character"),
         (1, "edit", "a verdict is 'allow', 'block', or a GuardrailVerdict"),
