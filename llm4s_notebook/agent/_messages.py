@@ -158,10 +158,10 @@ def error_text(message: str) -> str:
 
 
 def error_in(content: str) -> str:
-    """The message of a stored error result; the content itself where it is none."""
+    """The message of a stored error result; the content itself where it is none, or says nothing. JSON may hold lone surrogates."""
     try:
         found: Any = json.loads(content)
     except (ValueError, RecursionError):
         return content
     said = cast(dict[str, Any], found).get("error") if isinstance(found, dict) and len(cast(dict[str, Any], found)) == 1 else None
-    return said if isinstance(said, str) else content
+    return printable(said) if isinstance(said, str) and not is_blank(said) else content

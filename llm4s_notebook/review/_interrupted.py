@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Any, cast
 
 from ..errors import lines_in_a_cell
 
 
-class CellInterrupted(asyncio.CancelledError):
-    """The cancellation that ended the cell (D2), with words for the person who interrupted it.
+def say_interrupted(cancelled: asyncio.CancelledError, what: str, next_step: str) -> None:
+    """Give the cancellation that ends a cell (D2) words for the person who interrupted it.
 
-    In a cell it is two lines and not the traceback of a wait, in which nothing went wrong; `%tb` shows that one.
+    In a cell it is two lines and not the traceback of a wait, in which nothing went wrong; `%tb` shows that one, with the same words.
+    It stays the cancellation it was: `asyncio.timeout` and task groups of Python 3.11 and 3.12 take no subclass for their own.
     """
-
-    def __init__(self, what: str, next_step: str) -> None:
-        self.what = what
-        self.next_step = next_step
-        super().__init__(f"{what} · {next_step}")
-
-    def _render_traceback_(self) -> list[str]:
-        return lines_in_a_cell(self, self.what, next_step=self.next_step)
+    cancelled.add_note(f"{what} · {next_step}")
+    cast(Any, cancelled)._render_traceback_ = lambda: lines_in_a_cell(cancelled, what, next_step=next_step)
 
 
 @contextmanager
@@ -30,4 +26,5 @@ def told_when_interrupted(what: str, next_step: str) -> Generator[None]:
     try:
         yield
     except asyncio.CancelledError as cancelled:
-        raise CellInterrupted(what, next_step) from cancelled
+        say_interrupted(cancelled, what, next_step)
+        raise

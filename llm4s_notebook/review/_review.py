@@ -18,7 +18,7 @@ from ._decisions import Decisions
 from ._front_end import FrontEnd, front_end
 from ._graph_thread import GraphThread
 from ._home import in_spite_of_cancels, ticking
-from ._interrupted import CellInterrupted
+from ._interrupted import say_interrupted
 from ._replay import Replay, UnusedDecisions
 from ._session import Session
 
@@ -100,18 +100,19 @@ async def _attended(session: Session, query: Any, again: bool, front: FrontEnd) 
             await in_spite_of_cancels(turn)
         if session.running:  # a run that a click or another cell began: what this cell waits for is the turn
             await in_spite_of_cancels(asyncio.ensure_future(session.cancel()))
-        raise _interrupted(session, nothing_ran) from cancelled
+        _say_interrupted(cancelled, session, nothing_ran)
+        raise
 
 
-def _interrupted(session: Session, nothing_ran: bool) -> CellInterrupted:
-    """The end of a cell that waits no more; the console goes on, and says so where only the wait has ended."""
+def _say_interrupted(cancelled: asyncio.CancelledError, session: Session, nothing_ran: bool) -> None:
+    """Words for the end of a cell that waits no more; the console goes on, and says so where only the wait has ended."""
     state = session.state()
     does = "Recover goes on" if state.can_recover else "answer" if state.pending else "go on"
     again = f"to wait again: {how_to_wait(session)}"
     if nothing_ran:
         session.notice(f"no cell waits any more. {does[0].upper()}{does[1:]} here all the same; {again}")
     what = "this cell waits no more, and nothing is lost" if nothing_ran else "the run was cancelled, and nothing that was stored is lost"
-    return CellInterrupted(what, f"{does} above all the same; {again}")
+    say_interrupted(cancelled, what, f"{does} above all the same; {again}")
 
 
 def _unasked(turn: asyncio.Future[Any], session: Session) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
+from urllib.parse import unquote
 
 from ._base import Json, JsonObject
 
@@ -18,6 +19,7 @@ MOST = 2**53 - 1
 
 _DIGITS = re.compile(r"-?\d{16,4300}", re.ASCII)  # as many as Python reads by default
 _UNIONS = ("anyOf", "oneOf", "allOf")
+_SAYING = (*_UNIONS, "enum", "const")
 _DEEPEST = 60  # parts that lie deeper are sent as they are
 
 
@@ -37,6 +39,20 @@ def as_numbers(value: Json, schema: _Node | None) -> Json:
 def to_look_at(value: Json) -> Json:
     """The value with every such number as text: for what a browser shows and never sends back."""
     return _everywhere(value) if _any(value, _is_large) else value
+
+
+def marks_of(value: Json) -> JsonObject | None:
+    """A schema that tells the value's numbers of this kind from its texts, for a copy of it; None where it has none."""
+    return _marks(value) if _any(value, _is_large) else None
+
+
+def _marks(value: Json, depth: int = 0) -> JsonObject:
+    if depth < _DEEPEST:
+        if isinstance(value, dict):
+            return {"type": "object", "properties": {name: _marks(item, depth + 1) for name, item in value.items()}}
+        if isinstance(value, list):
+            return {"type": "array", "prefixItems": [_marks(item, depth + 1) for item in value]}
+    return {"type": "integer"} if _is_large(value) else {}
 
 
 def _any(value: Json, test: Callable[[Json], bool], depth: int = 0) -> bool:
@@ -86,24 +102,26 @@ def _walk(value: Json, nodes: list[_Node], root: _Node, change: Callable[[Json],
 
 
 def _members(node: _Node, root: _Node, seen: tuple[str, ...] = ()) -> Iterator[_Node]:
-    """A schema with references followed and unions taken apart."""
+    """A schema with references followed, with what stands beside them, and unions taken apart."""
     reference = node.get("$ref")
     if isinstance(reference, str):
         if reference not in seen:
-            found = _referred(reference, root)
-            yield from _members(found, root, (*seen, reference)) if found is not None else [node]
+            beside = {keyword: value for keyword, value in node.items() if keyword != "$ref"}
+            yield from _members({**_referred(reference, root), **beside}, root, (*seen, reference))
         return
     yield node
     for keyword in _UNIONS:
-        for member in _nodes(node.get(keyword)):
+        members = node.get(keyword)
+        for member in _schemas(members) if isinstance(members, list) else ():
             yield from _members(member, root, seen)
 
 
-def _referred(reference: str, root: _Node) -> _Node | None:
+def _referred(reference: str, root: _Node) -> _Node:
+    """What a reference leads to; a schema that allows anything where that is nothing."""
     found: Json = cast(JsonObject, root)
     for step in reference.removeprefix("#").split("/")[1:]:
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found if reference.startswith("#") and isinstance(found, dict) else None
+        found = found.get(unquote(step).replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+    return found if reference.startswith("#") and isinstance(found, dict) else {}
 
 
 def _takes_whole_numbers_alone(members: list[_Node]) -> bool:
@@ -119,25 +137,39 @@ def _is_plain(member: _Node) -> bool:
 
 
 def _at_name(members: Iterable[_Node], name: str) -> list[_Node]:
-    found: list[_Node] = []
+    found: list[Json] = []
     for member in members:
         properties = member.get("properties")
         if isinstance(properties, dict) and name in properties:
-            found += _nodes([properties[name]])
+            found.append(properties[name])
             continue
         patterns = member.get("patternProperties")
-        found += _nodes([*(patterns.values() if isinstance(patterns, dict) else ()), member.get("additionalProperties")])
-    return found
+        found += patterns.values() if isinstance(patterns, dict) else ()
+        found.append(member.get("additionalProperties", _says_nothing(member, "object", "properties", "patternProperties")))
+    return _schemas(found)
 
 
 def _at_index(members: Iterable[_Node], at: int) -> list[_Node]:
-    found: list[_Node] = []
+    found: list[Json] = []
     for member in members:
         first = member.get("prefixItems")
         places = first if isinstance(first, list) else []
-        found += _nodes([places[at] if at < len(places) else member.get("items")])
-    return found
+        found.append(places[at] if at < len(places) else member.get("items", _says_nothing(member, "array", "prefixItems")))
+    return _schemas(found)
 
 
-def _nodes(values: Json) -> list[_Node]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+def _says_nothing(member: _Node, kind: str, *inner: str) -> bool:
+    """Whether a member takes an object, or a list, of anything."""
+    return member.get("type", kind) == kind and not any(keyword in member for keyword in (*_SAYING, *inner))
+
+
+def _schemas(values: Iterable[Json]) -> list[_Node]:
+    """The schemas among the values, each once: members of a union often hold the same, and twice as many at each level is too many.
+
+    True is a schema that allows anything.
+    """
+    found: dict[int, _Node] = {}
+    for value in values:
+        if isinstance(value, dict) or value is True:
+            found[id(value)] = value if isinstance(value, dict) else {}
+    return list(found.values())

@@ -34,6 +34,11 @@ def run_only(page: DevPage, node: str) -> None:
 
 def narrow(page: DevPage, width: int) -> None:
     page.page.set_viewport_size({"width": width, "height": 900})
+    two_frames(page)  # of two sizes within one frame the browser tells of neither
+
+
+def two_frames(page: DevPage) -> None:
+    page.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def test_a_canvas_opened_wide_and_made_narrow_still_shows_the_node_that_runs(page: DevPage) -> None:
@@ -60,8 +65,25 @@ def test_the_view_goes_with_the_turn_until_the_person_scrolls(page: DevPage) -> 
 
     page.page.evaluate("() => { document.querySelector('.llm4s-canvas').scrollLeft = 5; }")
     run_only(page, "release/call-tool")
-    page.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    two_frames(page)
     assert page.page.evaluate(SCROLLED)[0] == 5
+    assert page.complaints == []
+
+
+def test_the_view_stays_while_the_person_is_at_a_node_of_it(page: DevPage) -> None:
+    """W3.4, W6: what somebody is about to open does not move from under the pointer, nor the focus out of sight."""
+    run_only(page, "input")
+    narrow(page, 320)
+    page.by("node-input").focus()
+    run_only(page, "release/call-tool")
+    two_frames(page)
+    assert page.page.evaluate(IN_SIGHT, "input")
+    assert not page.page.evaluate(IN_SIGHT, "release/call-tool")
+
+    page.page.evaluate("() => document.activeElement.blur()")
+    run_only(page, "release/model")
+    run_only(page, "release/call-tool")
+    page.page.wait_for_function(IN_SIGHT, arg="release/call-tool")
     assert page.complaints == []
 
 

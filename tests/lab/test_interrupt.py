@@ -30,7 +30,7 @@ def test_while_a_person_is_awaited_an_interrupt_ends_the_wait_and_the_cards_stay
     notebook.wait_done(1)
     expect(console.by("notice")).to_contain_text('thread_id="t"')
     assert notebook.output(1).endswith(
-        "CellInterrupted: this cell waits no more, and nothing is lost\n"
+        "CancelledError: this cell waits no more, and nothing is lost\n"
         '  next:  answer above all the same; to wait again: await review(agent, "…", thread_id="t")'
     )
     console.card("MIDDLEWARE_QUESTION", "region").fill("topic", "eu").send()

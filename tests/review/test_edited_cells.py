@@ -13,7 +13,7 @@ from llm4s_notebook.models import calls
 from llm4s_notebook.review import Session, register, review
 
 from .browser import Browser
-from .test_review import Seat
+from .seat import Seat
 from .test_ways_on import ways
 from .turns import Shop, deployment, until
 

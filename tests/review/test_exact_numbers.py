@@ -10,9 +10,10 @@ import pytest
 from pydantic import BaseModel
 
 from llm4s_notebook.agent import Agent, AskingTool, NeedsApproval, Success, ToolContext, ToolOutcome, tool
+from llm4s_notebook.graph import BreakpointPhase
 from llm4s_notebook.models import Completion, ModelRequest, ScriptedClient, ToolCall, calls
 from llm4s_notebook.review import Session
-from llm4s_notebook.wire import as_numbers, for_browser
+from llm4s_notebook.wire import _exact, as_numbers, for_browser
 
 from .browser import Browser, settled
 
@@ -49,6 +50,35 @@ def test_a_value_deeper_than_anybody_nests_is_left_alone() -> None:
     for _ in range(800):
         value = [value]
     assert as_numbers(value, {"$ref": "#/$defs/L", "$defs": {"L": {"type": "array", "items": {"$ref": "#/$defs/L"}}}}) is value
+
+
+def expression(depth: int) -> Any:
+    """The schema of a tree whose nodes are of four kinds, and a tree of it so deep, with a number at the end."""
+    kinds = [f"K{number}" for number in range(4)]
+    node = {"anyOf": [{"oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in kinds]}, {"type": "null"}]}
+    fields = {"left": node, "value": {"type": "integer"}}
+    schema = {"$defs": {kind: json.loads(json.dumps({"type": "object", "properties": fields})) for kind in kinds}, **node}
+    value: Any = {"value": LARGE}
+    for _ in range(depth):
+        value = {"left": value}
+    return value, schema
+
+
+def test_the_schemas_of_a_place_do_not_double_with_each_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F33: of a union whose members lead to the same union again each member is looked at once at every level."""
+    looked: list[int] = []
+    members = _exact._members
+
+    def counted(*given: Any) -> Any:
+        looked[-1] += 1
+        return members(*given)
+
+    monkeypatch.setattr(_exact, "_members", counted)
+    for depth in (3, 4, 5):
+        looked.append(0)
+        value, schema = expression(depth)
+        assert str(LARGE) in json.dumps(_exact.as_texts(value, schema))
+    assert looked[2] - looked[1] == looked[1] - looked[0] > 0
 
 
 class Account(BaseModel):
@@ -97,6 +127,25 @@ async def test_an_approval_shows_every_digit_and_an_edit_of_another_field_keeps_
     assert (await Browser(session).submit(edit)).kind == "done"
     await settled(session)
     assert ran == [(LARGE, "rent")]
+
+
+async def test_a_held_call_shows_every_digit_and_says_what_of_it_is_a_number() -> None:
+    """W2.5, W2.11: nothing of it is edited, so that it has no form; it is copied with numbers that are numbers."""
+    session = paying(calls(ToolCall("c1", "pay", {"number": LARGE, "label": str(LARGE)})), "done")
+    session.breakpoints.hold("till/call-tool", BreakpointPhase.BEFORE)
+    await session.run("pay")
+    (card,) = for_browser(session.state())["pending"]
+    assert (card["kind"], card["arguments"]) == ("BREAKPOINT", {"number": str(LARGE), "label": str(LARGE)})
+    assert as_numbers(card["arguments"], card["arguments_schema"]) == {"number": LARGE, "label": str(LARGE)}
+
+
+@pytest.mark.parametrize("value", [{"a": [1, {"b": LARGE}, str(LARGE)]}, [[LARGE], [str(LARGE)]], LARGE])
+def test_the_marks_of_a_value_bring_it_back(value: Any) -> None:
+    """W2.11."""
+    marks = _exact.marks_of(value)
+    assert as_numbers(_exact.to_look_at(value), marks) == value
+    assert _exact.to_look_at(value) == _exact.as_texts(value, marks)
+    assert _exact.marks_of({"a": [1, str(LARGE)]}) is None
 
 
 async def test_a_number_that_was_typed_digit_by_digit_is_the_answer() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -19,44 +17,8 @@ from llm4s_notebook.graph import GraphBuilder, GraphRuntime, PendingInterrupt, R
 from llm4s_notebook.models import ScriptedClient
 from llm4s_notebook.review import GraphThread, Session, register, review
 
+from .seat import Seat, shown_in_a_cell
 from .turns import SLOW, Shop, deployments, until
-
-
-@dataclass
-class Seat:
-    """A place in front of a notebook, taken or not."""
-
-    taken: bool = True
-    reason: str | None = None
-    shown: list[Session] = field(default_factory=list[Session])
-
-    def somebody_there(self) -> bool:
-        return self.taken
-
-    def cannot_wait(self) -> str | None:
-        return self.reason
-
-    def show(self, session: Session) -> None:
-        self.shown.append(session)
-
-    async def session(self) -> Session:
-        """The session shown last, once it waits for the person."""
-        await until(lambda: bool(self.shown) and bool(self.shown[-1].state().pending) and not self.shown[-1].running)
-        return self.shown[-1]
-
-
-def shown_in_a_cell(error: BaseException) -> list[str]:
-    """What IPython prints of an error that ended a cell: it asks the error itself."""
-    return getattr(error, "_render_traceback_")()  # noqa: B009 - private to Python, public to IPython
-
-
-@pytest.fixture
-def seat() -> Iterator[Seat]:
-    seat = Seat()
-    register(seat)
-    yield seat
-    register(None)
-
 
 # -- somebody is there -----------------------------------------------------------------------------------------------
 
@@ -107,7 +69,7 @@ async def test_a_cancelled_wait_leaves_the_cards_and_says_how_to_wait_again(seat
     with pytest.raises(asyncio.CancelledError) as ended:
         await cell
     assert shown_in_a_cell(ended.value) == [
-        "CellInterrupted: this cell waits no more, and nothing is lost",
+        "CancelledError: this cell waits no more, and nothing is lost",
         '  next:  answer above all the same; to wait again: await review(agent, "…", thread_id="t")',
     ]
     state = session.state()
@@ -129,7 +91,7 @@ async def test_a_cancelled_cell_cancels_the_run_it_waits_for(seat: Seat, store: 
     with pytest.raises(asyncio.CancelledError) as ended:
         await cell
     assert shown_in_a_cell(ended.value) == [
-        "CellInterrupted: the run was cancelled, and nothing that was stored is lost",
+        "CancelledError: the run was cancelled, and nothing that was stored is lost",
         '  next:  Recover goes on above all the same; to wait again: await review(agent, "…", thread_id="t")',
     ]
     (session,) = seat.shown

@@ -82,7 +82,7 @@ def test_an_interrupt_while_a_person_is_awaited_ends_the_wait_and_leaves_the_car
     console = kernel.waiting()
     kernel.interrupt()
     kernel.finish(cell)
-    assert kernel.error_names(cell) == ["CellInterrupted"]
+    assert kernel.error_names(cell) == ["CancelledError"]
     document = kernel.until(console, lambda document: document["notice"] is not None)
     assert 'await review(agent, "…", thread_id="t")' in document["notice"]
     assert len(document["pending"]) == 1

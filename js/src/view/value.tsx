@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Json } from "../wire/index";
-import { isObject } from "./json";
+import { isObject, lostNumber } from "./json";
 import { Plain } from "./text";
 
 /** Rows that are shown at once, by depth, of a small value and of a large one; more when asked for: ten thousand would hold up the page. */
@@ -17,7 +17,7 @@ interface ValueProps {
   rows?: readonly number[];
 }
 
-/** A JSON value to read: an object as labelled fields, a list as numbered ones, a text as it is, anything else as JSON. */
+/** A JSON value to read: an object as labelled fields, a list as numbered ones, a text as it is, anything else as JSON; ≈ says that digits are lost. */
 export function Value({ value, depth = 0, rows = parts(value) > LARGE ? FEW_ROWS : ROWS }: ValueProps) {
   if (typeof value === "string") return value === "" ? <span class="llm4s-hint">(empty text)</span> : <Plain text={value} />;
   if (depth < ROWS.length) {
@@ -27,7 +27,7 @@ export function Value({ value, depth = 0, rows = parts(value) > LARGE ? FEW_ROWS
   }
   return (
     <code class="llm4s-literal">
-      <Plain text={JSON.stringify(value, null, depth < ROWS.length ? undefined : 1)} />
+      <Plain text={(lostNumber(value) === null ? "" : "≈ ") + JSON.stringify(value, null, depth < ROWS.length ? undefined : 1)} />
     </code>
   );
 }

@@ -1,5 +1,5 @@
 import type { Json, PendingCard } from "../../wire/index";
-import { isObject, type Maybe } from "../json";
+import { isObject, lostNumber, type Maybe } from "../json";
 import { oneLine } from "../unseen";
 
 /** Arguments that say where a call goes, and those that say what it is about, the most telling first. */
@@ -7,7 +7,7 @@ const WHERE = ["environment", "env", "target", "destination", "to", "recipient",
 const WHAT = ["path", "file", "filename", "table", "database", "bucket", "resource", "service", "name", "id", "url", "command", "query"];
 const SHORT = 40;
 
-/** A call in a few words: "deploy to prod", "purge: logs-2025", or the tool's name alone where no argument is short enough to say. */
+/** A call in a few words: "deploy to prod", "purge: logs-2025", or the tool's name alone where no argument can be said in short. */
 export function callName(card: PendingCard, args: Maybe = card.arguments as Json): string {
   const tool = oneLine(card.tool_name ?? "the call", SHORT);
   const short = Object.entries(isObject(args) ? args : {}).filter(([, value]) => isShort(value));
@@ -20,4 +20,5 @@ export function callName(card: PendingCard, args: Maybe = card.arguments as Json
 }
 
 const isShort = (value: Json): boolean =>
-  (typeof value === "string" && value.trim() !== "" && value.length <= SHORT && !value.includes("\n")) || typeof value === "number";
+  (typeof value === "string" && value.trim() !== "" && value.length <= SHORT && !value.includes("\n")) ||
+  (typeof value === "number" && lostNumber(value) === null);

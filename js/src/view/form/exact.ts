@@ -1,6 +1,6 @@
 import type { Json } from "../../wire/index";
 import { isExact, isObject, type Maybe, type Path } from "../json";
-import { apart, atIndex, atKey } from "./apart";
+import { apart, atIndex, atKey, UNIONS } from "./apart";
 import type { Schema } from "./schema";
 
 /**
@@ -28,8 +28,6 @@ function numbered(root: Schema, schemas: readonly Schema[], value: Json): Json {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, numbered(root, atKey(members, key), item)]));
   return isExact(value) && alone(members) ? (BigInt(value) as unknown as Json) : value;
 }
-
-const UNIONS = ["anyOf", "oneOf", "allOf"];
 
 const alone = (members: readonly Schema[]) =>
   members.some((member) => member.type === "integer") &&

@@ -193,7 +193,7 @@ function fitting(canvas: HTMLElement | null, layout: Layout): number {
 
 /**
  * Open on the node that matters, once per topology, and keep it in sight while the turn goes on and the canvas changes its size, until
- * the person has scrolled. A view that has no size yet waits until it has.
+ * the person has scrolled, and not while they are at a node of it. A view that has no size yet waits until it has.
  */
 function useScrollTo(canvas: { current: HTMLElement | null }, layout: Layout, zoom: number, id: string, topology: string): void {
   const placed = useRef({ of: "", left: 0, top: 0 });
@@ -208,6 +208,7 @@ function useScrollTo(canvas: { current: HTMLElement | null }, layout: Layout, zo
         element.scrollLeft = (box.x - layout.left) * zoom - element.clientWidth / 2;
         element.scrollTop = (box.y - layout.top) * zoom - element.clientHeight / 2;
       } else if (
+        !element.matches(":focus-within") &&
         stayed(element.scrollLeft, was.left, element.scrollWidth - element.clientWidth) &&
         stayed(element.scrollTop, was.top, element.scrollHeight - element.clientHeight)
       )

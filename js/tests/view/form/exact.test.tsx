@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { apart, atKey } from "../../../src/view/form/apart";
 import { takesExact, withNumbers } from "../../../src/view/form/exact";
 import { isExact, type Path } from "../../../src/view/json";
 import panel from "../../../src/widgets/review_panel";
@@ -38,6 +39,19 @@ describe("a place that takes the digits of a number", () => {
   ])("%j is such a text: %s", (value, exact) => {
     expect(isExact(value as Json)).toBe(exact);
   });
+});
+
+it("the schemas of a place do not double with each level of a union that leads to itself", () => {
+  const node = () => ({ oneOf: ["A", "B", "C", "D"].map((name) => ({ $ref: `#/$defs/${name}` })) });
+  const kind = () => ({ type: "object", properties: { left: node(), value: { type: "integer" } } });
+  const schema = { ...node(), $defs: { A: kind(), B: kind(), C: kind(), D: kind() } };
+  let members = apart(schema, schema);
+  for (let level = 0; level < 4; level += 1) {
+    const lefts = atKey(members, "left");
+    expect(lefts).toHaveLength(4);
+    members = lefts.flatMap((left) => apart(schema, left));
+  }
+  expect(takesExact(schema, ["left", "left", "left", "value"])).toBe(true);
 });
 
 const [deploy, , question] = readSession().pending as [PendingCard, PendingCard, PendingCard];
@@ -93,6 +107,15 @@ describe("a number that a browser cannot hold", () => {
     await click(of.getByTestId("submit-card"));
     const [sent] = fake.sent("submit") as unknown as { decisions: { arguments: Json }[] }[];
     expect(sent?.decisions[0]?.arguments).toEqual({ id: LARGE, note: "rent" });
+  });
+
+  it("W2.2: that came all the same, where anything may be, is shown as about what it is", async () => {
+    const given = { id: Number(LARGE), of: { number: 1 } };
+    const card: PendingCard = { ...deploy, destructive: true, arguments: given, arguments_schema: { type: "object" } };
+    const { page } = await show({ pending: [card] }, {}, panel);
+    expect(page.getByTestId("approve").textContent).toBe("Approve deploy"); // no number on a button that is not the one that runs
+    const shown = [...page.getByTestId(`card-${deploy.id}`).querySelectorAll(".llm4s-literal")].map((one) => one.textContent);
+    expect(shown).toEqual([`≈ ${Number(LARGE)}`, "1"]);
   });
 
   it("as a text stays one where a text is possible too", async () => {
