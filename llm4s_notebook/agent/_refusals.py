@@ -9,6 +9,8 @@ from ._result import AgentResult
 
 CHANGES = ("changed: ", "added: ", "removed: ")
 """How a problem begins that names a part of the agent."""
+_DIGESTS = "it was stored by graph "
+"""How one begins that only says that some part has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,12 @@ def explained(rejected: RestoreRejected, thread_id: str, stored: StoredVersion |
         )
     else:
         version = "put back what has changed: the agent has other steps or state now, so that Agent(version=…) does not help"
-    changes = [problem for problem in rejected.problems if problem.startswith(CHANGES)]
+    problems = rejected.problems
+    if any(problem.startswith(CHANGES) for problem in problems):  # two digests beside them would say nothing more
+        problems = [problem for problem in problems if not problem.startswith(_DIGESTS)]
     return RestoreRejected(
         graph_id=rejected.graph_id,
-        problems=changes or rejected.problems,  # two digests beside them would say nothing more
+        problems=problems,
         next_step=f"{version}; or start a new thread{_with_history(thread_id, stored)}",
     )
 

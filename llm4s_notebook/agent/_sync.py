@@ -31,8 +31,15 @@ class _Loop:
         with self._lock:
             if self._loop is None or self._loop.is_closed():
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="llm4s-sync", daemon=True).start()
+                threading.Thread(target=_serve, args=(self._loop,), name="llm4s-sync", daemon=True).start()
             return self._loop
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop for as long as it is open. A `SystemExit` in a call comes out of the loop too, and is for whoever made the call."""
+    while not loop.is_closed():
+        with contextlib.suppress(BaseException):
+            loop.run_forever()
 
 
 _kept = _Loop()

@@ -8,10 +8,12 @@ from typing import Any, cast
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """What would steer a terminal, or turn a line around."""
+_MOST = 10_000  # characters of a body that are looked at: what is said stands at its beginning, and it may have any length
+_DEEPEST = 10  # records and lists around the sentence
 _HEAD = re.compile(r"<(style|script)\b.*?</\1>", re.IGNORECASE | re.DOTALL)
 
 
-def message_in(body: Any) -> str | None:
+def message_in(body: Any, deepest: int = _DEEPEST) -> str | None:
     """The sentence of a body; None where it has none.
 
     `error.message` or `message` (the providers, vLLM, llama.cpp), `error` as a text (Ollama), `detail` (FastAPI), the first of a
@@ -19,12 +21,14 @@ def message_in(body: Any) -> str | None:
     """
     match body:
         case str() if body.strip():
-            return _words(body) if body.lstrip().startswith("<") else body
-        case [first, *_]:
-            return message_in(first)
-        case dict():
+            begun = body.lstrip()[:_MOST]
+            return _words(begun) if begun.startswith("<") else begun
+        case [first, *_] if deepest:
+            return message_in(first, deepest - 1)
+        case dict() if deepest:
             found = cast("dict[str, Any]", body)
-            return next((said for name in ("error", "message", "detail", "msg") if (said := message_in(found.get(name)))), None)
+            names = ("error", "message", "detail", "msg")
+            return next((said for name in names if (said := message_in(found.get(name), deepest - 1))), None)
         case _:
             return None
 

@@ -181,7 +181,7 @@ def _first_cause(error: BaseException) -> BaseException:
         at = at.__cause__ or at.__context__
         if at is None:
             break
-        if isinstance(at, OSError):
+        if isinstance(at, OSError) and text_of(at):  # a time-out's says nothing, and the SDK's does
             found = at
     return found
 

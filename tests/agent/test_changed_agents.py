@@ -189,6 +189,24 @@ async def test_the_order_of_tools_does_not_count_and_that_of_middleware_does(sto
         await other.resume("t", {})
 
 
+async def test_where_a_part_is_named_what_it_leaves_behind_is_named_too(store: Checkpointer) -> None:
+    """D14, R6.39: only the digests, which say that something changed, give way to what did."""
+    tools = [gated_into([]), ConfirmTool()]
+    waits = await cell(store, calls(call("c1", "confirm", text="x")), tools=tools).run("go", thread_id="t")
+    for changes, part in (
+        ({"tools": tools[:1]}, "removed: tool 'confirm'"),
+        ({"tools": tools, "system_prompt": "two"}, "changed: system prompt"),
+    ):
+        with pytest.raises(RestoreRejected) as refused:
+            await cell(store, **changes).resume("t", {})
+        *left, last = refused.value.problems
+        assert last == part
+        assert (
+            any(waits.pending[0].id in problem and "is unknown" in problem for problem in left) == bool(left) == part.startswith("removed")
+        )
+        assert not any("stored by graph" in problem for problem in left)
+
+
 async def test_versions_given_by_hand_are_named_as_they_are(store: Checkpointer) -> None:
     """D14: with a version of one's own no part need have changed."""
     await cell(store, "hi", version="1").run("hello", thread_id="t")

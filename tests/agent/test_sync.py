@@ -7,12 +7,14 @@ import json
 import subprocess
 import sys
 import textwrap
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from llm4s_notebook.agent import Agent
+from llm4s_notebook.agent._sync import run_blocking
 from llm4s_notebook.errors import ConfigError, ModelFailed
 from llm4s_notebook.models import ScriptedClient, calls
 
@@ -27,6 +29,32 @@ def test_from_a_script():
     result = agent.recover_sync("t")
     assert len(result.pending) == 1
     assert agent.resume_sync("t", [review.approve() for review in result.pending]).answer == "done"
+
+
+def test_a_call_that_ends_the_process_ends_for_who_made_it_and_leaves_the_loop_to_others():
+    """F26, D2: a `SystemExit` comes out of the loop, which runs on; nobody waits for ever."""
+
+    async def leave() -> None:
+        await asyncio.sleep(0)
+        raise SystemExit(3)
+
+    async def stay() -> str:
+        await asyncio.sleep(0)
+        return "here"
+
+    told: list[object] = []
+
+    def both() -> None:
+        try:
+            run_blocking("run_sync", leave())
+        except SystemExit as left:
+            told.append(left.code)
+        told.append(run_blocking("run_sync", stay()))
+
+    caller = threading.Thread(target=both, daemon=True)
+    caller.start()
+    caller.join(60)
+    assert told == [3, "here"]
 
 
 def test_from_many_threads_at_once():

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from llm4s_notebook.checkpoint import Commit, SqliteCheckpointer
-from llm4s_notebook.checkpoint._sqlite._schema import TABLES
+from llm4s_notebook.checkpoint._sqlite import _open
+from llm4s_notebook.checkpoint._sqlite._schema import TABLES, check_version
 from llm4s_notebook.errors import ConfigError, StoreUnavailable
 from llm4s_notebook.testing import ManualClock
 from llm4s_notebook.testing._making import draft
@@ -151,3 +152,20 @@ async def test_a_file_that_is_removed_under_its_store_takes_no_more_runs(tmp_pat
 async def used_again(file: Path) -> None:
     async with SqliteCheckpointer(file, clock=clock) as store:
         await store.release("t", (await store.claim("t", "run", 30)).token)
+
+
+async def test_a_new_file_that_another_process_opens_at_the_same_time_is_one_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R6.41: tables that came between two looks at the file are ours, and not somebody else's."""
+    path = tmp_path / "new.db"
+    looks: list[int] = []
+
+    def look(connection: sqlite3.Connection, *given: Any) -> int:
+        version = check_version(connection, *given)
+        looks.append(version)
+        if len(looks) == 1:
+            _open.connect(_open.settings(path, "full", 5), prepare=True).close()
+        return version
+
+    monkeypatch.setattr(_open, "check_version", look)
+    await used(path)
+    assert looks[:2] == [0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -135,6 +136,27 @@ def test_brackets_are_counted_as_they_lie_in_each_other() -> None:
     for bad in (deep(DEEPEST + 1), [deep(DEEPEST), 1], {"a": [deep(DEEPEST - 1)]}, {"a": [mixed]}, ['\\"', deep(DEEPEST)]):
         with pytest.raises(ValueError, match="deep"):
             check_depth(json.dumps(bad).encode())
+
+
+def test_brackets_in_texts_are_passed_over_whatever_is_escaped() -> None:
+    """6.8: a text may end in any number of backslashes, and hold quotation marks among brackets."""
+    odd = ["\\" * n + end for n in range(5) for end in ("", '"', '"[', "[", "{", "\n[", "\u2603")]
+    fine = [odd * 20, ["[" * 300], deep(DEEPEST - 1)]
+    check_depth(json.dumps(fine).encode())
+    check_depth(json.dumps({text: [] for text in odd} | {"[" * 400: fine[0]}).encode())
+    with pytest.raises(ValueError, match="deep"):
+        check_depth(json.dumps([*odd, deep(DEEPEST)]).encode())
+
+
+def test_a_long_text_is_passed_over_in_one_step() -> None:
+    """6.8: what looking takes is a few copies of the text, not a hundred bytes for each of its letters."""
+    data = json.dumps(["a" * 1_000_000, *[[]] * DEEPEST]).encode()
+    tracemalloc.start()
+    try:
+        check_depth(data)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(data)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("given", [None, 5, "x", [], [{}], {1, 2}, object(), {"format": object()}, {"format": float("nan")}, deep(230)])

@@ -11,6 +11,7 @@ import pytest
 
 from llm4s_notebook.models import AssistantMessage, RetryPolicy, ToolCall
 from llm4s_notebook.models._error_bodies import message_in, one_line
+from llm4s_notebook.models._provider_faults import failure_of
 from llm4s_notebook.testing._openai_chat import Answer, sse
 from llm4s_notebook.testing._provider_server import ProviderServer, Reply, said, streamed
 
@@ -41,6 +42,34 @@ def test_the_sentence_of_an_error_is_found_in_every_form(kind: str) -> None:
     """M4.1."""
     body, sentence = ERRORS[kind]
     assert message_in(body) == sentence
+
+
+@pytest.mark.parametrize("around", ["error", "a list"])
+def test_an_error_nested_however_deep_is_looked_at_as_far_as_anybody_nests_one(around: str) -> None:
+    """M4.1: a hostile body is no second error on top of the first."""
+    body: Any = "down"
+    for _ in range(5000):
+        body = {"error": body} if around == "error" else [body]
+    assert message_in(body) is None
+    error: Any = RuntimeError("x")
+    error.body, error.status_code = body, 500
+    assert failure_of(error, "a-key-of-some-length").said == "it did not say why"
+
+
+@pytest.mark.parametrize("page", ["<style ", "<script>", "<", "exceeds ", " ", "word "])
+def test_of_a_long_body_the_beginning_is_looked_at(page: str) -> None:
+    """M4.1: what a page takes to be read does not grow with the square of its length."""
+    error: Any = RuntimeError("x")
+    error.body, error.status_code = page * (5_000_000 // len(page)), 400
+    assert len(failure_of(error, "a-key-of-some-length").said) <= 302
+
+
+def test_a_time_out_of_the_system_that_says_nothing_hides_no_sentence() -> None:
+    """M4.1: under the SDK's error lies the system's, which is told where it says more."""
+    for first, told in ((TimeoutError(), "RuntimeError: Request timed out."), (ConnectionRefusedError(111, "Refused"), "Refused")):
+        error = RuntimeError("Request timed out.")
+        error.__cause__ = first
+        assert told in failure_of(error, "a-key-of-some-length").said
 
 
 def test_what_would_steer_a_terminal_is_taken_out() -> None:

@@ -131,7 +131,7 @@ def check_tables(connection: sqlite3.Connection, path: str, version: int) -> Non
     here = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'llm4s%'").fetchall()}
     if version == 0:
         taken = [name for name in TABLES if name in here]
-        if taken:
+        if taken and check_version(connection, path) == 0:  # else another process has made them just now
             raise StoreUnavailable(
                 path=path, reason=f"the file has a table '{taken[0]}' that is not ours", next_step="open another file; it was left as it is"
             )
