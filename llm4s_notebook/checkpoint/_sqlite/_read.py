@@ -21,7 +21,7 @@ from ._find import find
 from ._lists import MOST, TooLong, summaries
 from ._naming import id_of
 from ._schema import ALIVE, FIRST_SEQ
-from ._thread_row import STATUSES, ThreadRow
+from ._thread_row import STATUSES, ThreadRow, first_of
 from ._trouble import damaged
 
 _MISFITS = (TypeError, ValueError, OverflowError, AttributeError, LookupError, struct.error)
@@ -92,10 +92,7 @@ class Reading:
 
     def latest(self, connection: sqlite3.Connection, thread_id: str, most: int | None = None) -> LatestCheckpoint | None:
         """Raises: TooLong if the thread has more than `most` rows."""
-        try:
-            row = connection.execute(_LATEST, (thread_id,)).fetchone()
-        except UnicodeEncodeError:  # what is not Unicode is nothing's id
-            row = None
+        row = first_of(connection, _LATEST, thread_id)
         if row is None:
             return None
         key, live, pending, *found = row

@@ -91,7 +91,7 @@ class ThreadRow:
     @classmethod
     def load(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
         """Raises: Damage for a row that refers to what is not there, or whose numbers are none."""
-        found = _row(connection, _SELECT, thread_id)
+        found = first_of(connection, _SELECT, thread_id)
         if found is None:
             return None
         whole, perhaps = found[8:14], (*found[2:8], found[14], found[16], found[20])
@@ -110,7 +110,7 @@ class ThreadRow:
     @classmethod
     def glance(cls, connection: sqlite3.Connection, thread_id: str) -> ThreadRow | None:
         """Only its latest checkpoint, status and claim. Raises: Damage."""
-        found = _row(connection, _GLANCE, thread_id)
+        found = first_of(connection, _GLANCE, thread_id)
         if found is None:
             return None
         latest, status, writes, token, holder, expires_at, process, run, name, latest_token, run_id = found
@@ -189,7 +189,8 @@ class ThreadRow:
         self.pieces, self.heads, self.texts = None, Heads(), {}
 
 
-def _row(connection: sqlite3.Connection, statement: str, thread_id: str) -> tuple[Any, ...] | None:
+def first_of(connection: sqlite3.Connection, statement: str, thread_id: str) -> tuple[Any, ...] | None:
+    """What a statement finds first of the thread of that id."""
     try:
         return connection.execute(statement, (thread_id,)).fetchone()
     except UnicodeEncodeError:  # what is not Unicode is nothing's id
